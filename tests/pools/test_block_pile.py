@@ -228,7 +228,8 @@ def test_rows_are_shared_without_rest(parts, count, seed):
 
 
 def test_rows_come_evenly_from_the_heads_of_large_blocks_until_these_are_used_up():
-    supply = RowSupply(BlockIndex(np.array([[100], [100], [100], [900], [900], [900]]), np.array([0, 1, 2, 0, 1, 2])))
+    counts, numbers = np.array([[100], [100], [100], [900], [900], [900]]), np.array([0, 2, 4, 1, 3, 5])
+    supply = RowSupply(BlockIndex(counts, numbers, rests=frozenset({1, 3, 5})))
     for _ in range(4):
         supply.add_block()
     deck = a_deck(supply, seconds=1.0)
@@ -244,7 +245,8 @@ def test_rows_come_evenly_from_the_heads_of_large_blocks_until_these_are_used_up
 
 
 def test_all_rows_are_dealt_evenly_once_the_rest_of_each_block_is_read():
-    supply = RowSupply(BlockIndex(np.array([[100], [100], [900], [900]]), np.array([0, 1, 1, 0])))
+    counts, numbers = np.array([[100], [100], [900], [900]]), np.array([0, 2, 3, 1])
+    supply = RowSupply(BlockIndex(counts, numbers, rests=frozenset({1, 3})))
     for _ in range(2):
         supply.add_block()
     deck = a_deck(supply, seconds=1.0)

@@ -39,7 +39,7 @@ def test_a_pause_ends_when_half_of_the_rows_read_is_in_use_or_reading_ends(suppl
 
 
 def test_a_head_stands_for_its_whole_block_until_the_rest_is_read():
-    supply = RowSupply(BlockIndex(np.array([[10, 5], [7, 7], [90, 1]]), np.array([0, 1, 0])))
+    supply = RowSupply(BlockIndex(np.array([[10, 5], [7, 7], [90, 1]]), np.array([0, 2, 1]), rests=frozenset({1})))
     assert supply.shares.tolist() == [[100, 6], [7, 7], [90, 1]]
     for _ in range(3):
         supply.add_block()

@@ -112,21 +112,31 @@ def test_some_columns_have_the_rows_of_their_block(file, small_batches):
     assert part["label"].to_pylist() == source.read_block(2)["label"].to_pylist()
 
 
-@pytest.mark.parametrize("n_rows", [1, 70, 100, 500])
-def test_the_first_rows_of_a_block_are_those_of_all_of_it(file, small_batches, n_rows):
-    source = open_source(file, "label", "w")
-    assert source.has_quick_heads == (file.suffix == ".parquet")
-    assert source.read_block(9, n_rows).equals(source.read_block(9).slice(0, n_rows))
+@pytest.fixture
+def small_heads(monkeypatch):
+    """The first 30 rows of a row group of 100 are a block of their own."""
+    monkeypatch.setattr("fitwithin._pools.sources.file_blocks.HEAD_ROWS", 30)
+    monkeypatch.setattr("fitwithin._pools.sources.file_blocks._LARGE_BLOCK_ROWS", 100)
 
 
-def test_the_first_rows_of_a_block_obey_the_filter_and_the_types_of_the_data_set(file, small_batches):
+def test_the_first_rows_of_a_large_row_group_are_a_block_of_their_own(table, tmp_path, small_heads):
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table, path, row_group_size=150)
+    source = open_source(path, "label", "w")
+
+    assert source.rests == set(range(1, 14, 2))
+    assert [source.read_block(number).num_rows for number in range(source.n_blocks)] == [30, 120] * 6 + [30, 70]
+    assert read_all(source).select(["number", "city", "label"]).equals(table.select(["number", "city", "label"]))
+
+
+def test_a_block_is_whole_with_a_filter_or_other_types_and_for_predictions(file, small_batches, small_heads):
     format_ = "parquet" if file.suffix == ".parquet" else "ipc"
     dataset = ds.dataset(file, format=format_)
     wider = ds.dataset(file, dataset.schema.set(2, pa.field("whole", pa.int64())), format=format_)
     for other in (dataset.filter(ds.field("label") != "c"), wider):
         source = open_source(other, "label")
-        assert not source.has_quick_heads
-        assert source.read_block(3, 40).equals(source.read_block(3).slice(0, 40))
+        assert (source.n_blocks, source.rests) == (N_ROWS // BLOCK_ROWS, frozenset())
+    assert open_blocks(file).n_blocks == N_ROWS // BLOCK_ROWS
 
 
 def test_a_filter_of_the_data_set_is_kept_and_rules_out_row_groups(file, table, small_batches):

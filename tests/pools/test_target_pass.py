@@ -49,7 +49,7 @@ def test_classes_are_those_of_the_column_in_memory(tmp_path, labels):
     assert found.target.counts.tolist() == expected.counts.tolist()
     assert np.concatenate(found.codes).tolist() == expected.codes.tolist()
     assert found.block_rows.tolist() == [2, 2, 1]
-    assert found.count_cells(found.block_rows).sum(axis=(1, 2)).tolist() == [2, 2, 1]
+    assert found.count_cells().sum(axis=(1, 2)).tolist() == [2, 2, 1]
 
 
 def test_many_classes_are_encoded_without_counts_by_block(tmp_path):
@@ -59,7 +59,7 @@ def test_many_classes_are_encoded_without_counts_by_block(tmp_path):
     assert [found.target.classes[codes].tolist() for codes in found.codes] == [
         labels[start : start + 100] for start in range(0, 900, 100)
     ]
-    assert found.count_cells(found.block_rows)[:, :, 0].tolist() == [[100]] * 9
+    assert found.count_cells()[:, :, 0].tolist() == [[100]] * 9
     assert set(found.target.counts.tolist()) == {3}
 
 

@@ -17,7 +17,7 @@ class BlockIndex:
     """The blocks of a data set in the order of reading, and the rows of each.
 
     Rows are numbered in this order. Those of a block lie side by side, class after class. The rows of one class in one
-    block are a *cell*. A large block has two places in the order: one for its head, and a later one for its rest.
+    block are a *cell*. The rest of a large block is a block of its own, with a later place than the first rows.
 
     Parameters
     ----------
@@ -27,32 +27,36 @@ class BlockIndex:
         Number in the data set of the block at each place. By default they count up.
     held_counts : array of int of shape (n_places, n_classes, 2), optional
         Validation and holdout rows in each cell, at its end; by default there are none.
+    rests : set of int
+        Numbers of blocks that are the rest of the one before.
 
     Attributes
     ----------
     training_counts : array of int of shape (n_places, n_classes)
         Other rows of each cell.
-    heads : array of int
-        The place of the head of each block; its own if the block is read whole.
+    heads : dict of int
+        The place of the first rows of a large block, by the place of the rest.
     cell_starts : array of int of shape (n_places, n_classes)
         Number of the first row of each cell.
     row_starts : array of int of shape (n_places + 1,)
         Number of the first row of each place, and the number of rows.
-    offsets : array of int
-        Rows of the block before the first row of each place.
-    block_rows : array of int
-        Rows of each block, by its number in the data set.
 
     Examples
     --------
-    >>> index = BlockIndex(np.array([[2, 1], [3, 0], [4, 0]]), np.array([1, 0, 1]))
+    >>> index = BlockIndex(np.array([[2, 1], [3, 0], [4, 0]]), np.array([1, 0, 2]), rests=frozenset({2}))
     >>> index.find_places(np.array([2, 5, 3]))
     array([0, 1, 1])
-    >>> index.offsets, index.block_rows
-    (array([0, 0, 3]), array([3, 7]))
+    >>> index.heads
+    {2: 0}
     """
 
-    def __init__(self, cell_counts: Counts, numbers: Places | None = None, held_counts: Counts | None = None) -> None:
+    def __init__(
+        self,
+        cell_counts: Counts,
+        numbers: Places | None = None,
+        held_counts: Counts | None = None,
+        rests: frozenset[int] = frozenset(),
+    ) -> None:
         self.cell_counts = cell_counts
         self.held_counts: Counts = np.zeros((*cell_counts.shape, 2), np.int64) if held_counts is None else held_counts
         self.training_counts: Counts = cell_counts - self.held_counts.sum(axis=2)
@@ -60,17 +64,10 @@ class BlockIndex:
         ends = np.cumsum(cell_counts.reshape(-1), dtype=np.int64).reshape(cell_counts.shape)
         self.cell_starts: Counts = ends - cell_counts
         self.row_starts: Counts = np.concatenate([np.zeros(1, np.int64), ends[:, -1]])
-        _, heads, inverse = np.unique(self.numbers, return_index=True, return_inverse=True)
-        self.heads: Places = heads[inverse]
-        n_rows = np.diff(self.row_starts)
-        self.offsets: Counts = np.where(self.is_rest, n_rows[self.heads], 0)
-        self.block_rows: Counts = np.zeros(self.numbers.max(initial=-1) + 1, np.int64)
-        np.add.at(self.block_rows, self.numbers, n_rows)
-
-    @property
-    def is_rest(self) -> npt.NDArray[np.bool_]:
-        """Whether the rows of each place are the rest of a block whose head has another place."""
-        return self.heads < np.arange(len(self.heads))
+        places = {number: place for place, number in enumerate(self.numbers.tolist())}
+        self.heads = {places[rest]: places[rest - 1] for rest in rests if rest in places and rest - 1 in places}
+        # Rows of a large block may be much alike, in its rest too.
+        self._clusters: Places = self.numbers - np.isin(self.numbers, list(rests))
 
     def find_places(self, rows: Rows) -> Places:
         """Return the place of each row's block in the order of reading."""
@@ -104,8 +101,8 @@ class BlockIndex:
 
     def find_clusters(self, rows: Rows, codes: Array) -> Clusters:
         """Return the blocks that rows come from."""
-        blocks = self.numbers[self.find_places(rows)]
-        return Clusters(blocks, codes if codes.dtype.kind == "u" else None, self.block_rows)
+        n_rows = np.bincount(self._clusters, np.diff(self.row_starts))
+        return Clusters(self._clusters[self.find_places(rows)], codes if codes.dtype.kind == "u" else None, n_rows)
 
 
 def list_ranges(starts: Counts, counts: Counts) -> Rows:

@@ -26,7 +26,7 @@ the end that are a validation set."""
 class ReadingTraits(Protocol):
     """What the order of reading depends on; see `LabeledBlocks`."""
 
-    has_quick_heads: bool
+    rests: frozenset[int]
     is_shuffled: bool
     n_validation_blocks: int
 
@@ -73,9 +73,7 @@ class BlockPool:
         self._budget = budget
         self._seed = seed
         rng = np.random.default_rng(seed)
-        self.index = choose_reading_order(
-            found, rng, has_quick_heads=source.has_quick_heads, is_shuffled=source.is_shuffled
-        )
+        self.index = choose_reading_order(found, rng, source.rests, is_shuffled=source.is_shuffled)
         self.supply = RowSupply(self.index)
         self.held_out = self.index.list_held_out(rng) if self.index.held_counts.any() else None
         self.n_given_rows = int(found.block_rows[: len(found.block_rows) - source.n_validation_blocks].sum())

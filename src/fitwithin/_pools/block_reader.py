@@ -75,7 +75,8 @@ class RowSupply:
         self.n_rows = int(index.row_starts[-1])
         self.cell_counts = index.training_counts
         self.shares = self.cell_counts.copy()
-        self.shares[index.heads[index.is_rest]] += self.cell_counts[index.is_rest]
+        for rest, head in index.heads.items():
+            self.shares[head] += self.cell_counts[rest]
         self.failure: str | None = None
         self.n_places_read = 0
         self.is_over = not len(index.cell_counts)
@@ -91,8 +92,8 @@ class RowSupply:
     def add_block(self) -> None:
         """Note that the next block has been read."""
         with self._changed:
-            head = self.index.heads[self.n_places_read]
-            if head < self.n_places_read:
+            head = self.index.heads.get(self.n_places_read)
+            if head is not None:
                 self.shares[head] = self.cell_counts[head]
             self.n_places_read += 1
             self.is_over = self.n_places_read == len(self.cell_counts)
@@ -210,7 +211,7 @@ class BlockReader:
     def _read_blocks(self) -> None:
         pause = 0.0
         for place in range(len(self.supply.cell_counts)):
-            if place >= _HURRIED_BLOCKS or self.supply.index.is_rest[place]:
+            if place >= _HURRIED_BLOCKS or place in self.supply.index.heads:
                 self.supply.pause(pause)
             if self._must_stop.is_set():
                 return

@@ -122,18 +122,16 @@ class DiskPool(BlockPool):
     def _copy_block(self, place: int) -> None:
         """Read the rows at a place of the order, and copy them to the spool: class after class, in random order."""
         index, found, source = self.index, self._found, self.source
-        block, n_before, first = int(index.numbers[place]), int(index.offsets[place]), int(index.row_starts[place])
-        n_rows, stop = int(index.block_rows[block]), n_before + int(index.row_starts[place + 1]) - first
-        table = source.read_block(block, stop if stop < n_rows else None)
-        if table.num_rows != stop:
+        block, first = int(index.numbers[place]), int(index.row_starts[place])
+        table, n_rows = source.read_block(block), int(found.block_rows[block])
+        if table.num_rows != n_rows:
             raise UserInputError(
                 f"{source.blocks.name_block(block)} has a block of {table.num_rows:,} rows now, which had "
                 f"{n_rows:,} when its labels were read: it was changed during fit.",
                 "Leave them in place until fit returns.",
             )
-        table = table.slice(n_before)
-        order = order_rows(self._seed, block, n_before, len(table), found.find_cells(block, n_before, stop))
-        target = found.codes[block][n_before:stop] if found.codes else read_values(table, source.target)
+        order = order_rows(self._seed, block, n_rows, found.find_cells(block))
+        target = found.codes[block] if found.codes else read_values(table, source.target)
         columns = {"target": target[order]}
         if source.weight is not None:
             columns["weight"] = read_values(table, source.weight)[order]

@@ -10,12 +10,6 @@ from fitwithin._core.target import Array
 from fitwithin._pools.block_index import BlockIndex, Counts, Places
 from fitwithin._pools.target_pass import TargetPass
 
-HEAD_ROWS = 1 << 16
-"""Rows of a large block that are read first: few enough to be quick, many enough for the first fits."""
-
-_LARGE_BLOCK_ROWS = 4 * HEAD_ROWS
-"""Rows from which on a block counts as large: its head is decoded twice, which takes a quarter of its time at most."""
-
 _MAX_ORDERED_BLOCKS = 512
 """Blocks at the beginning that are chosen one by one; by then the class proportions are near those of all rows."""
 
@@ -24,9 +18,9 @@ _SORTED_DISTANCE = 0.1
 
 
 def choose_reading_order(
-    found: TargetPass, rng: np.random.Generator, *, has_quick_heads: bool = False, is_shuffled: bool = False
+    found: TargetPass, rng: np.random.Generator, rests: frozenset[int] = frozenset(), *, is_shuffled: bool = False
 ) -> BlockIndex:
-    """Return the order in which to read a data set: blocks at random, the heads of large ones first.
+    """Return the order in which to read a data set: blocks at random, the rests of large ones last.
 
     Parameters
     ----------
@@ -34,27 +28,25 @@ def choose_reading_order(
         Rows and classes of each block.
     rng : numpy.random.Generator
         Makes the order random.
-    has_quick_heads : bool, default=False
-        Whether the first rows of a block are read in a fraction of the time that all of it takes.
+    rests : set of int
+        Blocks that are the rest of the one before.
     is_shuffled : bool, default=False
-        Whether the rows lie in random order; then blocks are read whole, one after the other.
+        Whether the rows lie in random order; then blocks are read one after the other.
     """
-    rows = found.block_rows
-    heads = np.where(rows >= _LARGE_BLOCK_ROWS, HEAD_ROWS, rows) if has_quick_heads and not is_shuffled else rows
-    head_counts = found.count_cells(heads)
-    held_out, order = _choose_order(head_counts, rng, is_shuffled=is_shuffled)
-    numbers, counts = [held_out, order], [head_counts[held_out], head_counts[order]]
-    if (heads < rows).any():
-        rest_counts = found.count_cells(rows) - head_counts
-        # Validation rows are needed early, and a part of them will do.
-        held_out, order = _choose_order(rest_counts, rng, is_shuffled=False)
-        numbers, counts = [*numbers, order, held_out], [*counts, rest_counts[order], rest_counts[held_out]]
-    cell_counts = np.concatenate(counts)
-    return BlockIndex(cell_counts.sum(axis=2), np.concatenate(numbers), cell_counts[:, :, 1:])
+    counts = found.count_cells()
+    is_rest = np.isin(np.arange(len(counts)), list(rests))
+    is_held_out = (counts[:, :, 0].sum(axis=1) == 0) & counts.any(axis=(1, 2))
+    first, last = (
+        choose_block_order(counts[:, :, 0] * chosen[:, np.newaxis], rng, is_shuffled=is_shuffled)
+        for chosen in (~is_rest, is_rest)
+    )
+    # Validation rows are needed early, and a part of them will do.
+    order = np.concatenate([np.flatnonzero(is_held_out & ~is_rest), first, last, np.flatnonzero(is_held_out & is_rest)])
+    return BlockIndex(counts[order].sum(axis=2), order, counts[order][:, :, 1:], rests)
 
 
-def order_rows(seed: int, block: int, n_before: int, n_rows: int, cells: Array | None) -> Rows:
-    """Return the random order in which rows of a block are numbered: cell after cell.
+def order_rows(seed: int, block: int, n_rows: int, cells: Array | None) -> Rows:
+    """Return the random order in which the rows of a block are numbered: cell after cell.
 
     Parameters
     ----------
@@ -62,22 +54,14 @@ def order_rows(seed: int, block: int, n_before: int, n_rows: int, cells: Array |
         Makes the order random.
     block : int
         The block's number in the data set.
-    n_before : int
-        Rows of the block before these.
     n_rows : int
-        How many there are.
+        Its rows.
     cells : array of int or None
         The cell of each row; None if there is one cell.
     """
     order = np.arange(n_rows)
-    np.random.default_rng((seed, block, n_before)).shuffle(order)
+    np.random.default_rng((seed, block)).shuffle(order)
     return order if cells is None else order[np.argsort(cells[order], kind="stable")]
-
-
-def _choose_order(counts: Counts, rng: np.random.Generator, *, is_shuffled: bool) -> tuple[Places, Places]:
-    """Return the blocks with held-out rows only, and the others in the order of reading."""
-    is_held_out = (counts[:, :, 0].sum(axis=1) == 0) & counts.any(axis=(1, 2))
-    return np.flatnonzero(is_held_out), choose_block_order(counts[:, :, 0], rng, is_shuffled=is_shuffled)
 
 
 def choose_block_order(class_counts: Counts, rng: np.random.Generator, *, is_shuffled: bool = False) -> Places:
@@ -107,12 +91,12 @@ def choose_block_order(class_counts: Counts, rng: np.random.Generator, *, is_shu
     if is_shuffled:
         return order
     rng.shuffle(order)
+    if len(order) < 3:
+        return order
     counts = class_counts[order].astype(np.float64)
     share = counts.sum(axis=0) / counts.sum()
     distance = np.abs(counts / counts.sum(axis=1, keepdims=True) - share).sum(axis=1) / 2
-    if len(order) < 3 or distance.max() < _SORTED_DISTANCE:
-        return order
-    return order[_follow_shares(counts, share)]
+    return order if distance.max() < _SORTED_DISTANCE else order[_follow_shares(counts, share)]
 
 
 def _follow_shares(counts: npt.NDArray[np.float64], share: npt.NDArray[np.float64]) -> Places:

@@ -69,23 +69,23 @@ class TargetPass:
         parts[validation], parts[holdout] = 1, 2
         return replace(self, parts=np.split(parts, np.cumsum(self.block_rows)[:-1]))
 
-    def count_cells(self, stops: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return the rows of each class and part, of shape (n_blocks, n_classes, 3), among the first ones of blocks."""
-        counts = np.zeros((len(stops), self.n_classes, 3), np.int64)
-        for block, stop in enumerate(stops.tolist()):
-            cells = self.find_cells(block, 0, stop)
+    def count_cells(self) -> npt.NDArray[np.int64]:
+        """Return the rows of each class and part in each block, of shape (n_blocks, n_classes, 3)."""
+        counts = np.zeros((len(self.block_rows), self.n_classes, 3), np.int64)
+        for block, n_rows in enumerate(self.block_rows.tolist()):
+            cells = self.find_cells(block)
             if cells is None:
-                counts[block] = stop, 0, 0
+                counts[block] = n_rows, 0, 0
             else:
                 counts[block] = np.bincount(cells, minlength=3 * self.n_classes).reshape(self.n_classes, 3)
         return counts
 
-    def find_cells(self, block: int, start: int, stop: int) -> Array | None:
+    def find_cells(self, block: int) -> Array | None:
         """Return three times the class of each row, where cells have one, plus its part; None if all are 0."""
-        parts = self.parts[block][start:stop] if self.parts else None
+        parts = self.parts[block] if self.parts else None
         if self.n_classes == 1:
             return parts
-        cells: Array = 3 * self.codes[block][start:stop].astype(np.uint8)
+        cells: Array = 3 * self.codes[block].astype(np.uint8)
         return cells if parts is None else cells + parts
 
 

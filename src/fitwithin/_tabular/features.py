@@ -60,18 +60,17 @@ class FeatureBlocks:
         self.schema: pa.Schema = pa.schema([*fields, pa.field(TARGET, labels.type)])
         self.n_blocks = self.blocks.n_blocks
         self.is_shuffled = self.blocks.is_shuffled
-        self.has_quick_heads = not self.has_gaps and self.blocks.has_quick_heads
+        self.rests = self.blocks.rests
         self.to_frame: Callable[[pa.Table], Any] = to_matrix
 
-    def read(self, number: int, names: Sequence[str], n_rows: int | None = None) -> pa.Table:
-        """Read these columns of one block, in this order; only its first rows if their number is given."""
+    def read(self, number: int, names: Sequence[str]) -> pa.Table:
+        """Read these columns of one block, in this order."""
         has_features = any(name != TARGET for name in names)
         stored = [column.name for column in self.columns] if has_features else []
         if self.has_gaps or TARGET in names:
             stored.append(self.target.name)
-        table = self.blocks.read(number, stored, None if self.has_gaps else n_rows)
-        chunk = TableChunk(table).normalize()
-        table = chunk.drop_unlabeled(self.target.name).table.slice(0, n_rows) if self.has_gaps else chunk.table
+        chunk = TableChunk(self.blocks.read(number, stored)).normalize()
+        table = chunk.drop_unlabeled(self.target.name).table if self.has_gaps else chunk.table
         columns = {}
         if has_features:
             X = self._encode(table)

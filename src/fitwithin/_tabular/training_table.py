@@ -106,7 +106,7 @@ def read_training_table(
     """
     if isinstance(file, DataSetFiles) and file.in_blocks:
         column = survey_target(file.open([target]), target, task, max_classes)
-        blocks = file.open()
+        blocks = file.open(split_large=True)
         return make_training_table(TableChunk(_read_sample(blocks, target)), column, texts=texts, blocks=blocks)
     chunk = file.read(label=target)
     column = read_target_column(target, chunk.table[target], task, max_classes)

@@ -22,8 +22,8 @@ class Blocks(Protocol):
         How many blocks there are.
     is_shuffled : bool
         Whether the rows lie in random order.
-    has_quick_heads : bool
-        Whether the first rows of a block are read in a fraction of the time that all of it takes.
+    rests : set of int
+        Blocks that are the rest of the one before, the first rows of something large; read after all others.
     to_frame : callable
         Makes of any columns and rows what the learner gets; can be pickled, and holds no rows.
     """
@@ -31,11 +31,11 @@ class Blocks(Protocol):
     schema: pa.Schema
     n_blocks: int
     is_shuffled: bool
-    has_quick_heads: bool
+    rests: frozenset[int]
     to_frame: Callable[[pa.Table], Any]
 
-    def read(self, number: int, names: Sequence[str], n_rows: int | None = None) -> pa.Table:
-        """Read these columns of one block, in this order; only its first rows if their number is given."""
+    def read(self, number: int, names: Sequence[str]) -> pa.Table:
+        """Read these columns of one block, in this order."""
 
     def name_block(self, number: int) -> str:
         """Return the file that a block is in, or another name for errors."""
@@ -73,7 +73,7 @@ class LabeledBlocks:
     def __post_init__(self) -> None:
         self.n_blocks = self.blocks.n_blocks
         self.is_shuffled = self.blocks.is_shuffled
-        self.has_quick_heads = self.blocks.has_quick_heads
+        self.rests = self.blocks.rests
         self.to_frame = self.blocks.to_frame
         schema = self.blocks.schema
         for name in filter(None, (self.target, self.weight, self.group)):
@@ -81,9 +81,9 @@ class LabeledBlocks:
         self.schema: pa.Schema = schema
         self._names = [*schema.names, self.target, *([] if self.weight is None else [self.weight])]
 
-    def read_block(self, number: int, n_rows: int | None = None) -> pa.Table:
-        """Read one block, or only its first rows: the features, then the target, then the weight."""
-        return self.blocks.read(number, self._names, n_rows)
+    def read_block(self, number: int) -> pa.Table:
+        """Read one block: the features, then the target, then the weight."""
+        return self.blocks.read(number, self._names)
 
     def describe(self) -> Mapping[str, str]:
         """Return what tells this data set from another."""

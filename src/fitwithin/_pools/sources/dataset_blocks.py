@@ -44,6 +44,8 @@ class DatasetBlocks:
         How errors call it.
     as_stored : bool, default=False
         Whether to keep every column, also the index of pandas, and the types in the files.
+    split_large : bool, default=False
+        Whether the first rows of a large row group are a block of their own, unless the rows lie in random order.
 
     Raises
     ------
@@ -64,6 +66,7 @@ class DatasetBlocks:
         is_over: IsOver | None = None,
         label: str = "The data set",
         as_stored: bool = False,
+        split_large: bool = False,
     ) -> None:
         self.is_shuffled = is_shuffled
         is_over = is_over or (lambda: False)
@@ -77,6 +80,9 @@ class DatasetBlocks:
         self._dataset = unfiltered
         self._filter = "" if filter_ is None else str(filter_)
         self._blocks = _list_blocks(unfiltered, dataset.schema, filter_, is_over)
+        if split_large and not is_shuffled:
+            self._blocks = [part for block in self._blocks for part in block.split()]
+        self.rests = frozenset(number for number, block in enumerate(self._blocks) if block.n_before)
         schema = pa.schema([dataset.schema.field(name) for name in names], metadata=dataset.schema.metadata)
         if survey is None:
             survey = _survey_columns(schema, self._blocks, is_over, only_categories=as_stored)
@@ -84,7 +90,6 @@ class DatasetBlocks:
         self._types = ColumnTypes(schema, survey)
         self.schema = self._types.schema
         self.n_blocks = len(self._blocks)
-        self.has_quick_heads = all(block.has_quick_head for block in self._blocks)
         self.to_frame: Callable[[pa.Table], Any] = self._types.to_pandas
 
     @property
@@ -92,9 +97,9 @@ class DatasetBlocks:
         """Those of each categorical column; None for any other."""
         return [self._types.categories.get(name) for name in self.schema.names]
 
-    def read(self, number: int, names: Sequence[str], n_rows: int | None = None) -> pa.Table:
-        """Read these columns of one block, in this order; only its first rows if their number is given."""
-        return self._types.conform(self._blocks[number].read(names, n_rows), names)
+    def read(self, number: int, names: Sequence[str]) -> pa.Table:
+        """Read these columns of one block, in this order."""
+        return self._types.conform(self._blocks[number].read(names), names)
 
     def name_block(self, number: int) -> str:
         """Return the path of the file that a block is in."""

@@ -39,17 +39,17 @@ class JoinedBlocks:
         self.schema: pa.Schema = first.schema
         self.n_blocks = first.n_blocks + second.n_blocks
         self.is_shuffled = first.is_shuffled
-        self.has_quick_heads = first.has_quick_heads and second.has_quick_heads
+        self.rests = first.rests | {first.n_blocks + number for number in second.rests}
         self.to_frame: Callable[[pa.Table], Any] = first.to_frame
         # Other blocks than those of pyarrow have no categorical columns.
         self._categories = dict(zip(first.schema.names, getattr(first, "categories", ()), strict=False))
 
-    def read(self, number: int, names: Sequence[str], n_rows: int | None = None) -> pa.Table:
-        """Read these columns of one block, in this order; only its first rows if their number is given."""
+    def read(self, number: int, names: Sequence[str]) -> pa.Table:
+        """Read these columns of one block, in this order."""
         if number < self.first.n_blocks:
-            return self.first.read(number, names, n_rows)
+            return self.first.read(number, names)
         stored = [name for name in names if name != self.weight]
-        table = self.second.read(number - self.first.n_blocks, stored, n_rows)
+        table = self.second.read(number - self.first.n_blocks, stored)
         columns = [
             pa.array(np.ones(table.num_rows)) if name == self.weight else self._conform(table[name], name)
             for name in names
@@ -110,7 +110,7 @@ def open_validation_blocks(X_val: Any, y_val: Any, target: str, features: Sequen
                 f"X_val is a data set outside memory, so y_val must be {target!r}, the name of the target in X; "
                 f"got {repr(y_val) if isinstance(y_val, str) else type(y_val).__name__}."
             )
-        return open_blocks(X_val, [*features, target])
+        return open_blocks(X_val, [*features, target], split_large=True)
     if not is_frame(X_val):
         raise UserInputError(
             f"X_val is of type {type(X_val).__name__}, and X a data set outside memory.",

@@ -47,7 +47,7 @@ class LazyFrameBlocks:
     """
 
     is_shuffled = False
-    has_quick_heads = False  # Blocks are small.
+    rests: frozenset[int] = frozenset()  # Blocks are small.
 
     def __init__(
         self,
@@ -93,15 +93,15 @@ class LazyFrameBlocks:
             with pa.memory_map(path) as file:
                 return file.read_buffer()
 
-    def read(self, number: int, names: Sequence[str], n_rows: int | None = None) -> pa.Table:
-        """Read these columns of one block, in this order; only its first rows if their number is given."""
+    def read(self, number: int, names: Sequence[str]) -> pa.Table:
+        """Read these columns of one block, in this order."""
         with translate_query_errors():
             if self._stored is None:
                 rows = self._frame.select(names).slice(number * self._block_rows, self._block_rows)
-                return _to_arrow(rows.collect(), self.schema).slice(0, n_rows)
+                return _to_arrow(rows.collect(), self.schema)
             # A reader of its own for each thread.
             batch = pa.ipc.open_file(pa.BufferReader(self._stored)).get_batch(number)
-            return pa.Table.from_batches([batch]).select(list(names)).slice(0, n_rows)
+            return pa.Table.from_batches([batch]).select(list(names))
 
     def name_block(self, number: int) -> str:
         """Return the same name for all blocks."""

@@ -22,6 +22,7 @@ def open_blocks(
     roles: Sequence[str] = (),
     spool: Any = None,
     is_over: IsOver | None = None,
+    split_large: bool = False,
 ) -> Blocks:
     """Return the rows of a data set in blocks.
 
@@ -37,6 +38,8 @@ def open_blocks(
         Folder for the result of a query.
     is_over : callable, optional
         Whether the time is over; asked while files are opened.
+    split_large : bool, default=False
+        Whether the first rows of something large are a block of their own.
 
     Raises
     ------
@@ -61,11 +64,12 @@ def open_blocks(
     require_library("pandas", "A data set outside memory")
     from fitwithin._pools.sources.dataset_blocks import DatasetBlocks
 
+    options: dict[str, Any] = {"names": names, "roles": roles, "is_over": is_over, "split_large": split_large}
     if is_dataset(X):
-        return DatasetBlocks(X, names=names, roles=roles, is_over=is_over)
+        return DatasetBlocks(X, **options)
     from fitwithin._pools.sources.paths import open_paths
 
-    return open_paths(X, names=names, roles=roles, is_over=is_over, label=_describe(X))
+    return open_paths(X, label=_describe(X), **options)
 
 
 def open_source(
@@ -119,7 +123,7 @@ def open_source(
     if len(set(named.values())) < len(named):
         roles = [f"the {role}" for role, name in named.items() if list(named.values()).count(name) > 1]
         raise UserInputError(f"One column is {' and '.join(roles)}.", "Name other columns.")
-    blocks = open_blocks(X, roles=list(named.values()), spool=spool, is_over=is_over)
+    blocks = open_blocks(X, roles=list(named.values()), spool=spool, is_over=is_over, split_large=True)
     if len(blocks.schema.names) == len(named):
         raise UserInputError(f"{_describe(X)} has no column besides {y!r} to learn from.", "Is it the right one?")
     n_blocks = blocks.n_blocks

@@ -41,9 +41,9 @@ class DataSetFiles(DataFile):
         folder = self.path if self.path.is_dir() else None
         return list(make_dataset(find_files(str(self.path)), folder).schema.names)
 
-    def open(self, names: Sequence[str] | None = None) -> DatasetBlocks:
+    def open(self, names: Sequence[str] | None = None, *, split_large: bool = False) -> DatasetBlocks:
         """Return the rows in blocks, with the types in the files."""
-        return open_paths(str(self.path), names=names, as_stored=True)
+        return open_paths(str(self.path), names=names, as_stored=True, split_large=split_large)
 
     def _read_rows(self, types: ColumnTypes | None, label: str | None) -> TableChunk:
         """Read all rows."""

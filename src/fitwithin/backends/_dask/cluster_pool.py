@@ -129,13 +129,12 @@ class ClusterPool(BlockPool):
 
     def _make_place(self, number: int) -> Place:
         index = self.index
-        block, n_before = int(index.numbers[number]), int(index.offsets[number])
+        block = int(index.numbers[number])
         n_rows = int(index.row_starts[number + 1] - index.row_starts[number])
-        parts = self._held_parts[block][n_before : n_before + n_rows] if self._held_parts else None
+        parts = self._held_parts[block] if self._held_parts else None
         classes, dtype = self.y.classes if isinstance(self.y, Labels) else None, self.y.column.dtype
         by_class = index.cell_counts.shape[1] > 1
-        block_rows = int(index.block_rows[block])
-        return Place(block, n_before, n_rows, block_rows, self._seed, classes, dtype, by_class, parts)
+        return Place(block, n_rows, self._seed, classes, dtype, by_class, parts)
 
     def _await(self, future: Any) -> Any:
         """Return the result of a task, or raise what it raised; stop waiting when the session ends."""

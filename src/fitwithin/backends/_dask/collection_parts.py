@@ -64,7 +64,7 @@ class FileParts:
         types = {name: dtype for name, dtype in empty.dtypes.items() if str(dtype) != "category"}
         self._dtypes = {name: wanted[name] for name in types if wanted.get(name, types[name]) != types[name]}
         self.empty = empty.astype(self._dtypes)
-        self.has_quick_heads, self.is_shuffled = self._source.has_quick_heads, self._source.is_shuffled
+        self.rests, self.is_shuffled = self._source.rests, self._source.is_shuffled
         self.n_validation_blocks = self._source.n_validation_blocks
         self.weight = self._source.weight
 
@@ -109,7 +109,7 @@ class CollectionParts:
         If there is no such column, or if the collections do not go together.
     """
 
-    has_quick_heads = False
+    rests: frozenset[int] = frozenset()
     is_shuffled = False
 
     def __init__(
@@ -242,7 +242,7 @@ def _find_parquet_path(X: Any) -> Any:
 
 def _open_files(given: dict[str, Any], columns: list[str] | None) -> LabeledBlocks:
     if columns is not None:
-        given["X"] = open_blocks(given["X"], columns)
+        given["X"] = open_blocks(given["X"], columns, split_large=True)
     return open_source(**given)
 
 

@@ -23,14 +23,12 @@ WEIGHT = "sample_weight"
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Rows of one block that are read together, and how they are numbered.
+    """A block to read, and how its rows are numbered.
 
     Parameters
     ----------
-    block : int
-        The block.
-    n_before, n_rows, block_rows : int
-        Its rows before these, these rows, and all of its rows.
+    block, n_rows : int
+        The block, and its rows.
     seed : int
         Makes their order random.
     classes : array or None
@@ -44,9 +42,7 @@ class Place:
     """
 
     block: int
-    n_before: int
     n_rows: int
-    block_rows: int
     seed: int
     classes: Array | None
     dtype: Any
@@ -68,7 +64,7 @@ class Place:
         cells = self.parts
         if self.by_class:
             cells = 3 * y.astype(np.uint8) + (0 if self.parts is None else self.parts)
-        order = order_rows(self.seed, self.block, self.n_before, self.n_rows, cells)
+        order = order_rows(self.seed, self.block, self.n_rows, cells)
         weights = (
             {WEIGHT: read_values(target, WEIGHT)[order].astype(np.float64)} if WEIGHT in target.schema.names else {}
         )
@@ -82,8 +78,7 @@ def read_file_targets(source: LabeledBlocks, numbers: Sequence[int], regression:
 
 def read_file_rows(source: LabeledBlocks, place: Place, dtypes: dict[str, Any]) -> LabeledRows:
     """Read rows of a block of files; some columns get other types."""
-    stop = place.n_before + place.n_rows
-    table = source.read_block(place.block, stop if stop < place.block_rows else None).slice(place.n_before)
+    table = source.read_block(place.block)
     X = source.to_frame(table.select(source.schema.names))
     columns = {TARGET: table[source.target]} | ({} if source.weight is None else {WEIGHT: table[source.weight]})
     return place.arrange(X.astype(dtypes) if dtypes else X, pa.table(columns), source.blocks.name_block(place.block))
