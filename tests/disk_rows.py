@@ -13,7 +13,6 @@ from pyarrow.fs import FSSpecHandler, PyFileSystem
 
 from fitwithin._core.budget import Budget
 from fitwithin._pools.disk_pool import DiskPool
-from fitwithin._pools.sources.opening import open_source
 
 
 def make_numbers(n_rows, seed=0, n_columns=4):
@@ -52,9 +51,8 @@ def write_files(frame, folder, block_rows=500):
 
 def open_pool(X, weight=None, *, regression=False, seed=0, seconds=60.0, folder=None, target="label"):
     """Open a pool that is not yet read."""
-    source = open_source(X, target, weight)
-    budget = Budget(seconds)
-    return DiskPool.open(source, regression=regression, seed=seed, budget=budget, folder=folder)
+    given, budget = {"X": X, "y": target, "sample_weight": weight}, Budget(seconds)
+    return DiskPool.open(given, regression=regression, seed=seed, budget=budget, folder=folder)
 
 
 def read_all(pool):

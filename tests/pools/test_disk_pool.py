@@ -121,7 +121,7 @@ def test_rows_that_are_not_read_in_time_are_out_of_time(tmp_path):
 
 def test_labels_that_are_not_read_in_time_leave_no_model(tmp_path):
     path = write_blocks(make_numbers(900), tmp_path / "rows.parquet")
-    with pytest.raises(NoModelInTime, match="before the labels"):
+    with pytest.raises(NoModelInTime, match="before the files or the query"):
         open_pool(path, seconds=0.0)
 
 

@@ -61,7 +61,7 @@ def file(table, tmp_path, request):
 @pytest.fixture
 def small_batches(monkeypatch):
     """Keep every record batch a block of its own."""
-    monkeypatch.setattr("fitwithin._pools.sources.file_blocks._MIN_BATCH_BYTES", 0)
+    monkeypatch.setattr("fitwithin._pools.sources.dataset_blocks._MIN_BATCH_BYTES", 0)
 
 
 def read_all(source):
@@ -115,8 +115,8 @@ def test_some_columns_have_the_rows_of_their_block(file, small_batches):
 @pytest.fixture
 def small_heads(monkeypatch):
     """The first 30 rows of a row group of 100 are a block of their own."""
-    monkeypatch.setattr("fitwithin._pools.sources.file_blocks.HEAD_ROWS", 30)
-    monkeypatch.setattr("fitwithin._pools.sources.file_blocks._LARGE_BLOCK_ROWS", 100)
+    monkeypatch.setattr("fitwithin._pools.sources.dataset_blocks.HEAD_ROWS", 30)
+    monkeypatch.setattr("fitwithin._pools.sources.dataset_blocks._LARGE_BLOCK_ROWS", 100)
 
 
 def test_the_first_rows_of_a_large_row_group_are_a_block_of_their_own(table, tmp_path, small_heads):
@@ -282,11 +282,13 @@ def test_categories_of_polars_come_back_as_such(small_blocks):
     assert block.schema["e"] == kinds
 
 
-def test_a_query_is_given_up_when_the_time_is_over(parquet, small_blocks):
-    with pytest.raises(NoModelInTime, match="query"):
-        open_source(pl.scan_parquet(parquet).filter(pl.col("number") > 2), "label", is_over=lambda: True)
-    with pytest.raises(NoModelInTime, match="open"):
-        open_source(parquet, "label", is_over=lambda: True)
+def test_a_data_set_is_given_up_when_the_time_is_over(parquet, small_blocks):
+    def check():
+        raise NoModelInTime("The time is over.")
+
+    for X in (pl.scan_parquet(parquet).filter(pl.col("number") > 2), parquet):
+        with pytest.raises(NoModelInTime, match="time is over"):
+            open_source(X, "label", check=check)
 
 
 def test_blocks_can_be_read_by_several_threads(file, small_batches):

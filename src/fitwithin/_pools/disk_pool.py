@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Self
 
@@ -16,6 +17,7 @@ from fitwithin._pools.block_reader import BlockReader
 from fitwithin._pools.pool import LabeledRows
 from fitwithin._pools.reading_order import order_rows
 from fitwithin._pools.sources.blocks import LabeledBlocks
+from fitwithin._pools.sources.opening import open_source
 from fitwithin._pools.spool import Spool
 from fitwithin._pools.spool_format import ArrayFormat, ArrowFormat, SpoolFormat, SpoolReader
 from fitwithin._pools.target_pass import TargetPass, read_groups, read_target, read_values
@@ -65,7 +67,7 @@ class DiskPool(BlockPool):
     @classmethod
     def open(
         cls,
-        source: LabeledBlocks,
+        given: Mapping[str, Any],
         *,
         regression: bool,
         seed: int,
@@ -73,21 +75,32 @@ class DiskPool(BlockPool):
         folder: str | None = None,
         hold_out: HoldOut | None = None,
     ) -> DiskPool:
-        """Read the target, and return the pool; `start` begins to read the rest.
+        """Open a data set, read its target, and return the pool; `start` begins to read the rest.
+
+        Parameters
+        ----------
+        given : dict
+            Arguments of `open_source`.
+        regression, seed, budget, folder, hold_out
+            See `DiskPool`, `read_target` and `HoldOut`.
 
         Raises
         ------
         NoModelInTime
-            If reading the target takes longer than the time limit.
+            If that takes longer than the time limit.
         """
-        try:
-            found = read_target(source, regression=regression, check=budget.raise_if_spent)
-            groups = None if source.group is None else read_groups(source, source.group, budget.raise_if_spent)
-        except TimeoutError:
-            raise NoModelInTime(
-                "No model within the time limit: it was over before the labels of the data set were read.",
-                "Allow more time.",
-            ) from None
+
+        def check() -> None:
+            if budget.is_spent:
+                raise NoModelInTime(
+                    "No model within the time limit: it was over before the files or the query of the data set were "
+                    "open and the labels were read.",
+                    "Allow more time, or store the result of a slow query in a parquet file first.",
+                )
+
+        source = open_source(**given, spool=folder, check=check)
+        found = read_target(source, regression=regression, check=check)
+        groups = None if source.group is None else read_groups(source, source.group, check)
         if hold_out is not None:
             found = hold_out(found, groups, source.n_validation_blocks)
         return cls(source, found, seed, budget, folder)

@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+Check = Callable[[], None]
+"""Called now and then while a data set is opened; raises if the time is over."""
+
+
 @runtime_checkable
 class Blocks(Protocol):
     """Rows of a data set in blocks, whose columns have no roles yet.

@@ -11,8 +11,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from fitwithin._core.exceptions import NoModelInTime
-from fitwithin._pools.sources.dataset_blocks import IsOver
+from fitwithin._pools.sources.blocks import Check
 from fitwithin._pools.sources.read_errors import translate_query_errors, translate_write_errors
 
 _BLOCK_VALUES = 1 << 22
@@ -37,13 +36,8 @@ class LazyFrameBlocks:
         The columns to read, in this order; by default all.
     folder : str or path-like, optional
         Where the temporary file goes; by default the folder for temporary files. Its name is gone once it is open.
-    is_over : callable, optional
-        Whether the time is over; asked while the temporary file is written.
-
-    Raises
-    ------
-    NoModelInTime
-        If the time is over before the query has its result.
+    check : callable, optional
+        Called while the temporary file is written; raises if the time is over.
     """
 
     is_shuffled = False
@@ -55,7 +49,7 @@ class LazyFrameBlocks:
         *,
         names: Sequence[str] | None = None,
         folder: Any = None,
-        is_over: IsOver | None = None,
+        check: Check = lambda: None,
     ) -> None:
         with translate_query_errors():
             self._query = frame.explain(optimized=False)
@@ -65,14 +59,14 @@ class LazyFrameBlocks:
             self.to_frame: Callable[[pa.Table], Any] = partial(to_polars, schema=dict(self._polars_schema))
             self._frame = selected
             self._block_rows = max(1, _BLOCK_VALUES // max(1, len(self.schema)))
-            self._stored = None if can_be_sliced(selected, self._block_rows) else self._store(folder, is_over)
+            self._stored = None if can_be_sliced(selected, self._block_rows) else self._store(folder, check)
             if self._stored is None:
                 self._n_rows = int(selected.select(pl.len()).collect().item())
                 self.n_blocks = -(-self._n_rows // self._block_rows)
             else:
                 self.n_blocks = pa.ipc.open_file(pa.BufferReader(self._stored)).num_record_batches
 
-    def _store(self, folder: Any, is_over: IsOver | None) -> pa.Buffer:
+    def _store(self, folder: Any, check: Check) -> pa.Buffer:
         """Return the result of the query in a mapped file without a name."""
         folder = tempfile.gettempdir() if folder is None else folder
         with (
@@ -83,11 +77,7 @@ class LazyFrameBlocks:
             self._n_rows = 0
             with pa.ipc.new_file(path, self.schema) as writer:
                 for batch in _collect_batches(self._frame, self._block_rows):
-                    if is_over is not None and is_over():
-                        raise NoModelInTime(
-                            "No model within the time limit: it was over before the query of the lazy frame had its "
-                            "result. Allow more time, or store the result in a parquet file first."
-                        )
+                    check()
                     writer.write_table(_to_arrow(batch, self.schema), max_chunksize=self._block_rows)
                     self._n_rows += len(batch)
             with pa.memory_map(path) as file:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fitwithin._core.exceptions import UserInputError, no_such_column
 from fitwithin._pools.input_kind import is_dataset, is_lazy_frame, is_path, is_path_list
-from fitwithin._pools.sources.blocks import Blocks, LabeledBlocks
+from fitwithin._pools.sources.blocks import Blocks, Check, LabeledBlocks
 from fitwithin._pools.sources.read_errors import require_library
-
-if TYPE_CHECKING:
-    from fitwithin._pools.sources.dataset_blocks import IsOver
 
 
 def open_blocks(
@@ -21,7 +18,7 @@ def open_blocks(
     *,
     roles: Sequence[str] = (),
     spool: Any = None,
-    is_over: IsOver | None = None,
+    check: Check = lambda: None,
     split_large: bool = False,
 ) -> Blocks:
     """Return the rows of a data set in blocks.
@@ -36,8 +33,8 @@ def open_blocks(
         Columns that must be there, and are kept even if pandas wrote them as its index.
     spool : str or path-like, optional
         Folder for the result of a query.
-    is_over : callable, optional
-        Whether the time is over; asked while files are opened.
+    check : callable, optional
+        Called while files are opened; raises if the time is over.
     split_large : bool, default=False
         Whether the first rows of something large are a block of their own.
 
@@ -60,11 +57,11 @@ def open_blocks(
         unknown = next((name for name in (*(names or ()), *roles) if name not in known), None)
         if unknown is not None:
             raise no_such_column(unknown, known, "The lazy frame")
-        return LazyFrameBlocks(X, names=names, folder=spool, is_over=is_over)
+        return LazyFrameBlocks(X, names=names, folder=spool, check=check)
     require_library("pandas", "A data set outside memory")
     from fitwithin._pools.sources.dataset_blocks import DatasetBlocks
 
-    options: dict[str, Any] = {"names": names, "roles": roles, "is_over": is_over, "split_large": split_large}
+    options: dict[str, Any] = {"names": names, "roles": roles, "check": check, "split_large": split_large}
     if is_dataset(X):
         return DatasetBlocks(X, **options)
     from fitwithin._pools.sources.paths import open_paths
@@ -81,7 +78,7 @@ def open_source(
     X_val: Any = None,
     y_val: Any = None,
     spool: Any = None,
-    is_over: IsOver | None = None,
+    check: Check = lambda: None,
 ) -> LabeledBlocks:
     """Return a data set outside memory as a fit takes it.
 
@@ -99,8 +96,8 @@ def open_source(
         A validation set, whose blocks come after those of X.
     spool : str or path-like, optional
         Folder for the result of a query.
-    is_over : callable, optional
-        Whether the time is over; asked while files are opened.
+    check : callable, optional
+        Called while files are opened; raises if the time is over.
 
     Raises
     ------
@@ -108,8 +105,6 @@ def open_source(
         If y, `sample_weight` or `groups` is not the name of a column, or the data set can't be read.
     ImportError
         If a library is missing.
-    NoModelInTime
-        If the time is over before the data set is open.
     """
     given = {"target": y, "weights": sample_weight, "groups": groups}
     named = {role: name for role, name in given.items() if name is not None or role == "target"}
@@ -123,7 +118,7 @@ def open_source(
     if len(set(named.values())) < len(named):
         roles = [f"the {role}" for role, name in named.items() if list(named.values()).count(name) > 1]
         raise UserInputError(f"One column is {' and '.join(roles)}.", "Name other columns.")
-    blocks = open_blocks(X, roles=list(named.values()), spool=spool, is_over=is_over, split_large=True)
+    blocks = open_blocks(X, roles=list(named.values()), spool=spool, check=check, split_large=True)
     if len(blocks.schema.names) == len(named):
         raise UserInputError(f"{_describe(X)} has no column besides {y!r} to learn from.", "Is it the right one?")
     n_blocks = blocks.n_blocks

@@ -106,16 +106,14 @@ def open_disk_pool(
 ) -> Pool:
     """Return the rows of a data set on disk, which this program reads into a spool."""
     from fitwithin._pools.disk_pool import DiskPool
-    from fitwithin._pools.sources.opening import open_source
 
     if find_input_kind(rows["X"]) == "collection":
         raise TypeError(
             "X is a Dask collection, whose rows are on a cluster. Set backend=fitwithin.backends.Dask(client), or pass "
             "X.compute() if it fits into memory."
         )
-    source = open_source(**rows, spool=spool, is_over=lambda: budget.is_spent)
     folder = None if spool is None else os.fspath(spool)
-    return DiskPool.open(source, regression=regression, seed=seed, budget=budget, folder=folder, hold_out=hold_out)
+    return DiskPool.open(rows, regression=regression, seed=seed, budget=budget, folder=folder, hold_out=hold_out)
 
 
 def open_validation_table(estimator: Any, given: FitArguments, training: TablePool) -> TablePool | None:
