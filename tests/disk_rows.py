@@ -12,7 +12,7 @@ from fsspec.implementations.local import LocalFileSystem
 from pyarrow.fs import FSSpecHandler, PyFileSystem
 
 from fitwithin._core.budget import Budget
-from fitwithin._pools.disk_pool import DiskPool
+from fitwithin._pools.block_pool import DiskPool
 
 
 def make_numbers(n_rows, seed=0, n_columns=4):

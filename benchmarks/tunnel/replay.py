@@ -31,7 +31,7 @@ from fitwithin._core.experienced_cost import ExperiencedCost
 from fitwithin._core.log import LOGGER
 from fitwithin._core.records import Lesson, Returns, teach
 from fitwithin._core.target import Labels
-from fitwithin._pools.table_pool import TablePool
+from fitwithin._pools.pool import TablePool
 from fitwithin._session.forecast import describe_costs
 from fitwithin._session.inputs.fit_inputs import FitInputs, find_teacher
 from fitwithin._session.result import SessionResult

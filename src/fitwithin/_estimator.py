@@ -23,8 +23,7 @@ from fitwithin._core.exceptions import DataSetWarning, join_names
 from fitwithin._core.memory_limit import MemoryLimit, parse_memory_limit
 from fitwithin._core.rounds import OnRound
 from fitwithin._core.target import Array
-from fitwithin._pools.input_kind import find_input_kind
-from fitwithin._pools.tables import convert_arrow, read_texts, split_scored_frame
+from fitwithin._pools.tables import convert_arrow, find_input_kind, read_texts, split_scored_frame
 from fitwithin._presets import make_preset
 from fitwithin._session.checkpoint import Checkpoint, open_checkpoint, read_stored_seconds
 from fitwithin._session.experience import Experience
@@ -305,7 +304,7 @@ class TimeConstrainedEstimator(ReportMixin, ForecastMixin, MetaEstimatorMixin, B
             on_cluster: Array = predict_collection(self, method, X)
             return on_cluster
         if kind == "data set":
-            from fitwithin._pools.sources.reading import predict_blocks
+            from fitwithin._pools.sources.opening import predict_blocks
 
             names = self.feature_names_in_.tolist() if hasattr(self, "feature_names_in_") else None
             # A model that was fitted on an array takes all columns, without their names.
@@ -334,7 +333,7 @@ class TimeConstrainedEstimator(ReportMixin, ForecastMixin, MetaEstimatorMixin, B
 
             X, y, sample_weight = read_collection_scores(X, y, sample_weight, names)
         elif kind == "data set":
-            from fitwithin._pools.sources.reading import read_score_arguments
+            from fitwithin._pools.sources.opening import read_score_arguments
 
             X, y, sample_weight = read_score_arguments(X, y, sample_weight, names)
         else:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import OutOfTime, UserInputError
-from fitwithin._pools.block_index import BlockIndex
 from fitwithin._pools.block_reader import RowSupply
 from fitwithin._pools.decks.block_pile import BlockPile, share_evenly
+from fitwithin._pools.reading_order import BlockIndex
 from fitwithin.teachers import Deck
 
 seeds = st.integers(0, 2**32 - 1)

@@ -14,7 +14,7 @@ import pytest
 
 from disk_rows import make_mixed, make_numbers, open_pool, open_troubled, read_all, write_blocks, write_files
 from fitwithin._core.exceptions import NoModelInTime, OutOfTime, UserInputError
-from fitwithin._pools.spool_format import ArrayFormat, ArrowFormat
+from fitwithin._pools.spool import ArrayFormat, ArrowFormat
 
 
 def wait_for_end(pool, seconds=20.0):

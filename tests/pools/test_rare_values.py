@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from fitwithin._pools.decks.rare_values import find_missing_values
+from fitwithin._pools.pool import find_missing_values
 
 
 def make_codes(n_values, n_rows=20_000):

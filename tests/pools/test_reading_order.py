@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from disk_rows import make_numbers, open_pool, read_all, write_blocks
 from fitwithin._core.target import Labels, Values
-from fitwithin._pools.block_index import BlockIndex
-from fitwithin._pools.reading_order import choose_block_order, choose_reading_order
+from fitwithin._pools.reading_order import BlockIndex, choose_block_order, choose_reading_order
 from fitwithin._pools.sources.dataset_blocks import HEAD_ROWS
 from fitwithin._pools.target_pass import TargetPass
 

@@ -6,8 +6,8 @@ import time
 import numpy as np
 import pytest
 
-from fitwithin._pools.block_index import BlockIndex
 from fitwithin._pools.block_reader import RowSupply
+from fitwithin._pools.reading_order import BlockIndex
 
 LONG = 60.0
 

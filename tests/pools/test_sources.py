@@ -18,8 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fitwithin._core.exceptions import NoModelInTime, UserInputError
-from fitwithin._pools.input_kind import find_input_kind
 from fitwithin._pools.sources.opening import open_blocks, open_source
+from fitwithin._pools.tables import find_input_kind
 
 N_ROWS, BLOCK_ROWS = 1000, 100
 
@@ -428,7 +428,7 @@ class TestErrors:
 def test_no_library_is_imported_to_look_at_an_array():
     import subprocess
 
-    code = "import sys, fitwithin, numpy as np\nfrom fitwithin._pools.input_kind import find_input_kind\n"
+    code = "import sys, fitwithin, numpy as np\nfrom fitwithin._pools.tables import find_input_kind\n"
     code += "assert find_input_kind(np.zeros((2, 2))) == 'table'\n"
     code += "assert not {'polars', 'pyarrow.dataset'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -5,7 +5,7 @@ import pytest
 
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.target import Labels, Values
-from fitwithin._pools.table_pool import TablePool
+from fitwithin._pools.pool import TablePool
 
 
 def test_a_pool_returns_the_rows_in_the_order_given():

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from fitwithin._pools.table_pool import StackedTable, has_fixed_row_size
+from fitwithin._pools.pool import StackedTable, has_fixed_row_size
 from fitwithin._pools.tables import concatenate, convert_arrow, describe_table, is_contiguous, is_frame, take_rows
 
 NUMBERS = np.arange(12.0).reshape(6, 2)

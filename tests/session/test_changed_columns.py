@@ -16,7 +16,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from fitwithin import TimeConstrainedClassifier, TimeConstrainedRegressor
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.target import Labels
-from fitwithin._pools.table_pool import TablePool
+from fitwithin._pools.pool import TablePool
 from fitwithin._session.fingerprint import describe_rows
 
 N_ROWS = 60

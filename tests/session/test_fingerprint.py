@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from fitwithin._core.target import Labels
-from fitwithin._pools.table_pool import TablePool
+from fitwithin._pools.pool import TablePool
 from fitwithin._session.fingerprint import describe_learner, describe_rows, find_differences, learner_types
 
 FOREST = RandomForestClassifier(class_weight={0: 1.0, 1: 2.0})

@@ -14,7 +14,7 @@ from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import LearnerDied, OutOfTime
 from fitwithin._core.records import NO_LIMITS
 from fitwithin._core.target import Labels
-from fitwithin._pools.table_pool import TablePool
+from fitwithin._pools.pool import TablePool
 from fitwithin._session import learner_loop
 from fitwithin._session.selection import ModelSelector
 from fitwithin._session.session import Session

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin import TimeConstrainedClassifier
 from fitwithin._core.target import Labels
-from fitwithin._pools.table_pool import TablePool
+from fitwithin._pools.pool import TablePool
 from fitwithin.backends import Inline, Process
 from fitwithin.teachers import OSCT, Answers, Deck, Exam, Lesson
 from fitwithin.teachers._osct import _ExampleWeights

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any, Protocol, Self
 
 import numpy as np
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates
-from fitwithin._core.exceptions import ReadingFailed
+from fitwithin._core.exceptions import NoModelInTime, OutOfTime, ReadingFailed, UserInputError
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Array, Labels, Target
 from fitwithin._pools.block_reader import BlockReader, RowSupply
 from fitwithin._pools.decks.block_pile import BlockPile
 from fitwithin._pools.decks.deck import Deck
-from fitwithin._pools.reading_order import choose_reading_order
-from fitwithin._pools.target_pass import TargetPass
+from fitwithin._pools.pool import LabeledRows
+from fitwithin._pools.reading_order import choose_reading_order, order_rows
+from fitwithin._pools.sources.blocks import LabeledBlocks
+from fitwithin._pools.sources.opening import open_source
+from fitwithin._pools.spool import ArrayFormat, ArrowFormat, Spool, SpoolFormat, SpoolReader
+from fitwithin._pools.target_pass import TargetPass, read_groups, read_target, read_values
 
 HoldOut = Callable[[TargetPass, Array | None, int], TargetPass]
 """Chooses validation and holdout rows, given the target, the group of each row or None, and the number of blocks at
 the end that are a validation set."""
+
+_PAUSE = 9.0
+"""Pause after a block, relative to the time it took, while the learner, which shares the processor, has rows enough."""
 
 
 class ReadingTraits(Protocol):
@@ -120,3 +128,152 @@ class BlockPool:
             f"{self.supply.failure} The model was trained on rows of the {self.supply.n_rows_read:,} of "
             f"{len(self):,} rows that could be read."
         )
+
+
+class DiskPool(BlockPool):
+    """Rows of a data set on disk, which a thread copies to a spool.
+
+    Parameters
+    ----------
+    source : LabeledBlocks
+        The data set.
+    found : TargetPass
+        Its target.
+    seed : int
+        Makes the order of the rows random.
+    budget : Budget
+        Ends waiting at the deadline.
+    folder : str or None, default=None
+        Where to put the spool; None is the temporary folder.
+
+    Attributes
+    ----------
+    X : frame
+        A frame without rows, with the columns and types of the features.
+    """
+
+    def __init__(
+        self, source: LabeledBlocks, found: TargetPass, seed: int, budget: Budget, folder: str | None = None
+    ) -> None:
+        X = source.to_frame(source.schema.empty_table())
+        super().__init__(found, X, seed, budget, source)
+        self.source = source
+        self.layout = choose_format(source, X)
+        dtypes = {"target": found.target.column.dtype}
+        if source.weight is not None:
+            dtypes["weight"] = np.dtype(np.float64)
+        self.spool = Spool(self.layout, len(self), dtypes, folder)
+        self._found = found
+        self._reader = BlockReader(self.supply, self._copy_block, _PAUSE, self.spool.close)
+        self.y = found.make_target(self.spool.columns["target"])
+        self.row_params = {} if source.weight is None else {"sample_weight": self.spool.columns["weight"]}
+
+    @classmethod
+    def open(
+        cls,
+        given: Mapping[str, Any],
+        *,
+        regression: bool,
+        seed: int,
+        budget: Budget,
+        folder: str | None = None,
+        hold_out: HoldOut | None = None,
+    ) -> DiskPool:
+        """Open a data set, read its target, and return the pool; `start` begins to read the rest.
+
+        Parameters
+        ----------
+        given : dict
+            Arguments of `open_source`.
+        regression, seed, budget, folder, hold_out
+            See `DiskPool`, `read_target` and `HoldOut`.
+
+        Raises
+        ------
+        NoModelInTime
+            If that takes longer than the time limit.
+        """
+
+        def check() -> None:
+            if budget.is_spent:
+                raise NoModelInTime(
+                    "No model within the time limit: it was over before the files or the query of the data set were "
+                    "open and the labels were read.",
+                    "Allow more time, or store the result of a slow query in a parquet file first.",
+                )
+
+        source = open_source(**given, spool=folder, check=check)
+        found = read_target(source, regression=regression, check=check)
+        groups = None if source.group is None else read_groups(source, source.group, check)
+        if hold_out is not None:
+            found = hold_out(found, groups, source.n_validation_blocks)
+        return cls(source, found, seed, budget, folder)
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Libraries that a process needs to read rows."""
+        library = type(self.X).__module__.partition(".")[0]
+        return (library,) if isinstance(self.layout, ArrayFormat) else ("pyarrow", library)
+
+    def read(self, rows: Rows) -> LabeledRows:
+        """Return a copy of these rows, once they have been read."""
+        try:
+            self.wait_for(rows)
+        except TimeoutError:
+            raise OutOfTime("the data set was still being read") from None
+        row_params = {name: column[rows] for name, column in self.row_params.items()}
+        codes: Array = self.y.column[rows]
+        clusters = self.index.find_clusters(rows, codes)
+        X = self._rows.read(rows, self.index, self.spool.bounds)
+        return LabeledRows(X, self.y.decode(codes), row_params, clusters)
+
+    @property
+    def spooled(self) -> Self:
+        """The pool itself: other processes map its spool."""
+        return self
+
+    @cached_property
+    def _rows(self) -> SpoolReader:
+        return self.layout.open(self.spool.files["features"])
+
+    def _copy_block(self, place: int) -> None:
+        """Read the rows at a place of the order, and copy them to the spool: class after class, in random order."""
+        index, found, source = self.index, self._found, self.source
+        block, first = int(index.numbers[place]), int(index.row_starts[place])
+        table, n_rows = source.read_block(block), int(found.block_rows[block])
+        if table.num_rows != n_rows:
+            raise UserInputError(
+                f"{source.blocks.name_block(block)} has a block of {table.num_rows:,} rows now, which had "
+                f"{n_rows:,} when its labels were read: it was changed during fit.",
+                "Leave them in place until fit returns.",
+            )
+        order = order_rows(self._seed, block, n_rows, found.find_cells(block))
+        target = found.codes[block] if found.codes else read_values(table, source.target)
+        columns = {"target": target[order]}
+        if source.weight is not None:
+            columns["weight"] = read_values(table, source.weight)[order]
+        self.spool.add(table, order, columns, first)
+
+    def describe(self) -> dict[str, str]:
+        """Return what must be the same in a resumed fit, by a name for users."""
+        described = {"rows of X": str(len(self)), "columns of X": str(self.X.shape[1])}
+        return described | {f"data set: {name}": value for name, value in self.source.describe().items()}
+
+
+def choose_format(source: LabeledBlocks, frame: Any) -> SpoolFormat:
+    """Return the format of the spool: plain rows if the learner gets a pandas frame of floats of one type.
+
+    Parameters
+    ----------
+    source : LabeledBlocks
+        The data set.
+    frame : frame
+        Its features without rows, as the learner gets them.
+    """
+    names = tuple(source.schema.names)
+    if isinstance(frame, np.ndarray):
+        return ArrayFormat(names, frame.dtype, as_array=True)
+    dtype, *others = set(frame.dtypes)
+    if not others and isinstance(dtype, np.dtype) and dtype in (np.float32, np.float64):
+        return ArrayFormat(names, dtype)
+    return ArrowFormat(names, source.to_frame)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._pools.block_index import BlockIndex
+from fitwithin._pools.reading_order import BlockIndex
 from fitwithin._pools.sources.read_errors import shorten_reason
 
 _CHECK_SECONDS = 0.05

@@ -1,10 +1,11 @@
-"""Tables of every kind, row by row: arrays, sparse matrices, and frames of pandas, polars and arrow."""
+"""What X may be; tables row by row: arrays, sparse matrices, and frames of pandas, polars and arrow."""
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -12,6 +13,53 @@ from scipy import sparse
 from fitwithin._core.exceptions import UserInputError, no_such_column
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Array
+from fitwithin._pools.sources.blocks import Blocks
+
+InputKind = Literal["table", "data set", "collection"]
+"""A table in memory; a data set on disk; a Dask collection, whose rows are on a cluster."""
+
+
+def find_input_kind(X: Any) -> InputKind:
+    """Return the kind of X; whatever is no data set and no collection counts as a table.
+
+    Examples
+    --------
+    >>> find_input_kind("rows.parquet"), find_input_kind(["a.parquet", "b.parquet"]), find_input_kind([[1, 2]])
+    ('data set', 'data set', 'table')
+    """
+    if isinstance(X, np.ndarray) or sparse.issparse(X):
+        return "table"
+    if is_path(X) or is_path_list(X) or is_lazy_frame(X) or is_dataset(X) or isinstance(X, Blocks):
+        return "data set"
+    return "collection" if is_dask_collection(X) else "table"
+
+
+def is_path(X: Any) -> bool:
+    """Return whether X is a path."""
+    return isinstance(X, str | os.PathLike)
+
+
+def is_path_list(X: Any) -> bool:
+    """Return whether X is a list of paths."""
+    return isinstance(X, list | tuple) and bool(X) and all(map(is_path, X))
+
+
+def is_lazy_frame(X: Any) -> bool:
+    """Return whether X is a lazy frame of polars, without importing it."""
+    polars = sys.modules.get("polars")
+    return polars is not None and isinstance(X, polars.LazyFrame)
+
+
+def is_dataset(X: Any) -> bool:
+    """Return whether X is a data set of pyarrow, without importing it."""
+    dataset = sys.modules.get("pyarrow.dataset")
+    return dataset is not None and isinstance(X, dataset.Dataset)
+
+
+def is_dask_collection(X: Any) -> bool:
+    """Return whether X is a Dask DataFrame, Series or Array, without importing Dask."""
+    dask = sys.modules.get("dask.base")
+    return dask is not None and bool(dask.is_dask_collection(X))
 
 
 def is_frame(X: Any) -> bool:
@@ -277,3 +325,12 @@ def split_scored_frame(X: Any, y: Any, sample_weight: Any, feature_names: Sequen
         if known.issuperset(feature_names):
             features = take_columns(features, feature_names)
     return features, columns["target"], columns["weights"]
+
+
+def list_columns(X: Any) -> Iterable[list[Hashable]]:
+    """Return the values of each column of an array or a frame."""
+    if not is_frame(X):
+        return (column.tolist() for column in X.T)
+    if hasattr(X, "get_columns"):
+        return (column.to_list() for column in X.get_columns())
+    return (column.tolist() for _, column in X.items())

@@ -41,7 +41,7 @@ def describe_rows(pool: Pool, suffix: str = "") -> Fingerprint:
     Examples
     --------
     >>> from fitwithin._core.target import Labels
-    >>> from fitwithin._pools.table_pool import TablePool
+    >>> from fitwithin._pools.pool import TablePool
     >>> describe_rows(TablePool(np.zeros((4, 2)), Labels.encode([0, 1, 0, 1])))["rows of X"]
     '4'
     """

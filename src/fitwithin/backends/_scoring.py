@@ -110,7 +110,7 @@ def try_scoring(scoring: Scoring, name: Any, training: Pool, *, weighted: bool) 
 
     Examples
     --------
-    >>> from fitwithin._pools.table_pool import TablePool
+    >>> from fitwithin._pools.pool import TablePool
     >>> training = TablePool(np.zeros((3, 1)), Labels.encode(["low", "middle", "high"]))
     >>> try_scoring(Scoring(get_scorer("f1")), "f1", training, weighted=False)
     Traceback (most recent call last):

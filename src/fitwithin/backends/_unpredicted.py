@@ -12,8 +12,7 @@ import numpy as np
 
 from fitwithin._core.records import Mask
 from fitwithin._core.target import Array
-from fitwithin._pools.decks.rare_values import list_columns
-from fitwithin._pools.tables import take_rows
+from fitwithin._pools.tables import list_columns, take_rows
 
 _MAX_LENGTH = 300
 """Characters of an error that are repeated in a warning."""

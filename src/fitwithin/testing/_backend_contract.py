@@ -21,7 +21,7 @@ from sklearn.preprocessing import OrdinalEncoder
 from fitwithin._core.budget import Budget
 from fitwithin._core.records import Exam, FitLimits, Purpose
 from fitwithin._core.target import Labels
-from fitwithin._pools.table_pool import TablePool
+from fitwithin._pools.pool import TablePool
 from fitwithin.backends import Backend, FitSettings, LearnerRaised, OutOfTime
 from fitwithin.backends._model_runner import ModelRunner
 from fitwithin.backends._scoring import Scoring

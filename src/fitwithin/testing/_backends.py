@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from fitwithin._core.budget import Budget
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Array, Labels
-from fitwithin._pools.table_pool import TablePool
+from fitwithin._pools.pool import TablePool
 from fitwithin.backends import Backend, FitSettings, Runner
 
 LONG_SECONDS = 60.0

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from fitwithin._core.budget import Budget
-from fitwithin._pools.table_pool import TablePool
+from fitwithin._pools.pool import TablePool
 from fitwithin.backends import FitSettings, LearnerDied, LearnerRaised, OutOfMemory, OutOfTime, Runner, SavedModel
 from fitwithin.teachers import Exam
 from fitwithin.testing._backend_contract import BackendContract

@@ -18,7 +18,7 @@ from tests.fake_stop_signal import questions
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.target import Labels
-from fitwithin._pools.table_pool import TablePool
+from fitwithin._pools.pool import TablePool
 from fitwithin.backends import FitLimits, FitSettings, Inline, StopSignal, register_early_stopping
 from fitwithin.backends._early_stopping import find_early_stopping, knows_steps, registry
 

@@ -20,7 +20,7 @@ from xgboost.callback import TrainingCallback
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.target import Labels
-from fitwithin._pools.table_pool import TablePool
+from fitwithin._pools.pool import TablePool
 from fitwithin.backends import FitLimits, FitSettings, Inline, Process, StopSignal
 from fitwithin.backends._early_stopping import find_early_stopping
 from fitwithin.testing import FakeClock

@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 
 from fitwithin import TimeConstrainedClassifier
 from fitwithin._core.target import Labels
-from fitwithin._pools.table_pool import TablePool
+from fitwithin._pools.pool import TablePool
 from fitwithin.backends import Inline, LearnerDied, LearnerRaised, Process
 from fitwithin.backends._process.process_state import ProcessState
 from fitwithin.backends._process.subprocesses import describe_exit

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.target import Labels
-from fitwithin._pools.table_pool import StackedTable, TablePool
+from fitwithin._pools.pool import StackedTable, TablePool
 from fitwithin.backends._process.row_reader import RowPositions, RowReader
 from fitwithin.backends._process.shared_memory import MappedFile
 from fitwithin.backends._process.shared_rows import AppendOnlyRowMap, MappedFileRows, RowMap, share_rows

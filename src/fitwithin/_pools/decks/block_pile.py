@@ -13,9 +13,9 @@ import numpy.typing as npt
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import OutOfTime, ReadingFailed
 from fitwithin._core.records import Rows
-from fitwithin._pools.block_index import Counts, list_ranges
 from fitwithin._pools.block_reader import RowSupply
 from fitwithin._pools.decks.table_pile import min_opening_size
+from fitwithin._pools.reading_order import Counts, list_ranges
 
 # The first deal waits for this many blocks, and for its rows, but only so long.
 _FIRST_BLOCKS = 16
@@ -71,7 +71,7 @@ class BlockPile:
 
     Examples
     --------
-    >>> from fitwithin._pools.block_index import BlockIndex
+    >>> from fitwithin._pools.reading_order import BlockIndex
     >>> index = BlockIndex(np.array([[600], [200], [400]]))
     >>> supply = RowSupply(index)
     >>> supply.add_block(), supply.add_block()

@@ -11,11 +11,10 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from fitwithin._core.exceptions import UserInputError, no_such_column
-from fitwithin._pools.input_kind import find_input_kind
 from fitwithin._pools.sources.blocks import Blocks
 from fitwithin._pools.sources.column_types import recode
 from fitwithin._pools.sources.dataset_blocks import DatasetBlocks
-from fitwithin._pools.tables import is_frame, list_column_types
+from fitwithin._pools.tables import find_input_kind, is_frame, list_column_types
 
 
 @dataclass(eq=False)

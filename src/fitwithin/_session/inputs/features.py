@@ -14,10 +14,8 @@ from sklearn.utils.validation import check_array, check_consistent_length, valid
 from fitwithin._core.budget import Budget
 from fitwithin._core.target import Labels, Values, refuse_several_targets
 from fitwithin._pools.block_pool import HoldOut
-from fitwithin._pools.input_kind import find_input_kind
-from fitwithin._pools.pool import Pool
-from fitwithin._pools.table_pool import TablePool
-from fitwithin._pools.tables import describe_table, is_frame, is_text_array
+from fitwithin._pools.pool import Pool, TablePool
+from fitwithin._pools.tables import describe_table, find_input_kind, is_frame, is_text_array
 from fitwithin._session.held_out_rows import check_second_table, hold_out_in_blocks
 from fitwithin._session.inputs.fit_arguments import MAX_SEED, FitArguments, can_resume, split_fit_params
 
@@ -105,7 +103,7 @@ def open_disk_pool(
     budget: Budget, spool: Any, rows: Mapping[str, Any], *, regression: bool, seed: int, hold_out: HoldOut
 ) -> Pool:
     """Return the rows of a data set on disk, which this program reads into a spool."""
-    from fitwithin._pools.disk_pool import DiskPool
+    from fitwithin._pools.block_pool import DiskPool
 
     if find_input_kind(rows["X"]) == "collection":
         raise TypeError(

@@ -17,8 +17,7 @@ from sklearn.utils.validation import column_or_1d, has_fit_parameter
 
 from fitwithin._core.exceptions import join_names
 from fitwithin._core.target import Array
-from fitwithin._pools.input_kind import find_input_kind
-from fitwithin._pools.tables import read_texts, split_validation_frame, take_named_columns
+from fitwithin._pools.tables import find_input_kind, read_texts, split_validation_frame, take_named_columns
 from fitwithin.teachers import Teacher
 
 MAX_SEED = 2**31 - 1

@@ -16,10 +16,8 @@ from fitwithin._core.cost import CostEstimates, CostModel
 from fitwithin._core.fit_cost import MemoryModel
 from fitwithin._core.records import Estimate, Mask, Rows
 from fitwithin._core.target import Labels
-from fitwithin._pools.decks.rare_values import knows_fitted_values_only
-from fitwithin._pools.input_kind import find_input_kind
-from fitwithin._pools.pool import Pool
-from fitwithin._pools.table_pool import StackedTable, TablePool
+from fitwithin._pools.pool import Pool, StackedTable, TablePool, knows_fitted_values_only
+from fitwithin._pools.tables import find_input_kind
 from fitwithin._session.fingerprint import Fingerprint, describe_training
 from fitwithin._session.fit_state import FitState
 from fitwithin._session.held_out_rows import Codes, HeldOutRows, hold_out_random_rows, hold_out_rows

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from fitwithin._core.records import Rows
-from fitwithin._pools.pool import LabeledRows
-from fitwithin._pools.table_pool import TablePool
+from fitwithin._pools.pool import LabeledRows, TablePool
 from fitwithin._pools.tables import concatenate, is_contiguous, take_rows
 from fitwithin.backends._dask.cluster import Cluster
 from fitwithin.backends._process.row_reader import RowLayout

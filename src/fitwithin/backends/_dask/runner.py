@@ -15,8 +15,7 @@ from fitwithin._core.exceptions import LearnerDied, NoModelInTime, OutOfTime
 from fitwithin._core.log import LOGGER
 from fitwithin._core.records import NO_LIMITS, Exam, FitLimits, Mask, Rows
 from fitwithin._pools.block_pool import HoldOut
-from fitwithin._pools.pool import Pool
-from fitwithin._pools.table_pool import TablePool
+from fitwithin._pools.pool import Pool, TablePool
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
 from fitwithin.backends._dask.cluster import SCHEDULER_LOST, Cluster, WorkerLost
 from fitwithin.backends._dask.cluster_pool import ClusterPool

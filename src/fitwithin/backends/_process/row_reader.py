@@ -11,10 +11,9 @@ import numpy as np
 
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Array, Target
-from fitwithin._pools.block_index import BlockIndex
-from fitwithin._pools.pool import LabeledRows
-from fitwithin._pools.spool_format import SpoolFormat
-from fitwithin._pools.table_pool import StackedTable
+from fitwithin._pools.pool import LabeledRows, StackedTable
+from fitwithin._pools.reading_order import BlockIndex
+from fitwithin._pools.spool import SpoolFormat
 from fitwithin._pools.tables import concatenate, is_contiguous, take_rows
 from fitwithin.backends._model_runner import rows_per_piece, split_exam
 from fitwithin.backends._process.shared_memory import MappedFile, SharedColumn, load_pickle

@@ -23,9 +23,8 @@ import numpy as np
 from fitwithin._core.budget import Budget
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Array
-from fitwithin._pools.disk_pool import DiskPool
-from fitwithin._pools.pool import Pool
-from fitwithin._pools.table_pool import StackedTable, TablePool, has_fixed_row_size
+from fitwithin._pools.block_pool import DiskPool
+from fitwithin._pools.pool import Pool, StackedTable, TablePool, has_fixed_row_size
 from fitwithin._pools.tables import take_rows
 from fitwithin.backends._process.row_reader import RowBlock, RowLayout, RowPositions, RowSelection
 from fitwithin.backends._process.shared_memory import (
