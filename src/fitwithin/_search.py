@@ -39,7 +39,7 @@ from fitwithin.backends._metrics import Scorer
 from fitwithin.teachers import Teacher
 from fitwithin.teachers._search.contender import describe_settings
 from fitwithin.teachers._search.entrant import Entrant
-from fitwithin.teachers._search.portfolio import DataShape
+from fitwithin.teachers._search.ready_spaces import DataShape
 from fitwithin.teachers._search.results import make_cv_results
 from fitwithin.teachers._search.teacher import Search
 

@@ -12,8 +12,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 
 from fitwithin._core.preset_table import BOOSTERS, CLASSIFIERS, REGRESSORS
 from fitwithin._presets import make_preset
-from fitwithin.teachers._search.portfolio import DataShape
-from fitwithin.teachers._search.ready_spaces import find_learner, find_ready_space
+from fitwithin.teachers._search.ready_spaces import DataShape, find_learner, find_ready_space
 from fitwithin.teachers._search.space import Settings, Space, make_spaces
 
 _EXPECTED = "an estimator, the name of one, or a list of these and of pairs (estimator, param_distributions)"

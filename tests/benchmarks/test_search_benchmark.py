@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 
-from fitwithin.teachers._search.portfolio import DataShape
-from fitwithin.teachers._search.ready_spaces import find_ready_space
+from fitwithin.teachers._search.ready_spaces import DataShape, find_ready_space
 from fitwithin_paper.study.raw_dataset import RawDataset
 from fitwithin_paper.study.study_run import TrainTestRows
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from fitwithin.teachers._search import portfolio
+from fitwithin.teachers._search import ready_spaces
 from fitwithin.teachers._search.parameters import IntRange
-from fitwithin.teachers._search.portfolio import DataShape, find_portfolio
+from fitwithin.teachers._search.ready_spaces import DataShape, find_portfolio
 from fitwithin.teachers._search.space import Space
 
 pytest.importorskip("flaml")
@@ -33,7 +33,7 @@ def test_other_learners_have_none():
 
 
 def test_without_flaml_there_is_none(monkeypatch):
-    monkeypatch.setattr(portfolio, "find_spec", lambda name: None)
+    monkeypatch.setattr(ready_spaces, "find_spec", lambda name: None)
 
     assert find_portfolio("LGBMClassifier", DataShape(100, 2, 2)) == []
 

@@ -12,8 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import all_estimators
 
 from fitwithin._presets import CLASSIFIERS, REGRESSORS, LabelEncodedClassifier, make_preset
-from fitwithin.teachers._search.portfolio import DataShape
-from fitwithin.teachers._search.ready_spaces import MAX_LEAVES, READY_SPACES
+from fitwithin.teachers._search.ready_spaces import MAX_LEAVES, READY_SPACES, DataShape
 from fitwithin.teachers._search.ready_spaces import find_ready_space as find_space
 from fitwithin.teachers._search.space import Space
 
