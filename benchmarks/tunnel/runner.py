@@ -20,9 +20,10 @@ from fitwithin.backends import ExamReport, FitReport, FitSettings, PendingDump, 
 from fitwithin.backends._early_stopping import StopSignal
 from fitwithin.backends._early_stopping.solvers import report_iterations
 from fitwithin.backends._early_stopping.steps import StepTimer, restart_until
+from fitwithin.backends._exam_predictions import ExamPredictions
 from fitwithin.backends._model_runner import MAX_PIECE_ROWS, ModelRunner, split_exam
 from fitwithin.backends._process.saved_model import predict_load_seconds
-from fitwithin.backends._scoring import ExamPredictions, Scoring
+from fitwithin.backends._scoring import Scoring
 from fitwithin.testing import FakeClock
 
 ROUND_SECONDS = 0.015

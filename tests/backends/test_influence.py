@@ -10,7 +10,8 @@ from hypothesis.extra.numpy import arrays
 from sklearn.metrics import get_scorer, r2_score, roc_auc_score
 
 from fitwithin._core.records import difference_error
-from fitwithin.backends._exam_log import ExamLog
+from fitwithin._pools.pool import LabeledRows
+from fitwithin.backends._exam_predictions import ExamPredictions, predict_exam
 from fitwithin.backends._scoring import Scoring
 
 
@@ -30,11 +31,12 @@ class Told:
 def score(model, y, name="accuracy", weights=None, *, rows_before=0):
     """Return the score and its influence over all rows, after an exam on the first few that does not count."""
     scoring = Scoring(get_scorer(name), regression=name == "r2" or "error" in name, seed=0)
-    exams, X, y = ExamLog(model, scoring), np.arange(len(y))[:, None], np.asarray(y)
-    for rows in (slice(rows_before), slice(None)):
-        if len(y[rows]):
-            exams.predict(X[rows], y[rows], None if weights is None else weights[rows])
-    measured = scoring.measure(exams, np.arange(rows_before + len(y)) >= rows_before)
+    X, y = np.arange(len(y))[:, None], np.asarray(y)
+    params = {} if weights is None else {"sample_weight": weights}
+    rows = LabeledRows(X, y, params)
+    parts = [next(rows.split(rows_before)), rows] if rows_before else [rows]
+    exams = [predict_exam(model, part, scoring) for part in parts]
+    measured = scoring.measure(ExamPredictions.join(exams).take(rows_before + np.arange(len(y))))
     return measured.estimate, measured.influence
 
 
@@ -218,8 +220,9 @@ def test_r2_of_a_constant_has_no_influence():
 
 
 def test_no_rows_have_no_score_and_no_influence():
-    exams = ExamLog(from_mistakes([True]), Scoring())
-    exams.predict(np.zeros((1, 1), int), np.zeros(1, int), None)
+    exams = predict_exam(from_mistakes([True]), LabeledRows(np.zeros((1, 1), int), np.zeros(1, int)), Scoring())
 
-    assert Scoring().measure(exams, np.zeros(1, bool)).influence is None
-    assert Scoring().estimate(exams, np.zeros(1, bool)) is None
+    measured = Scoring().measure(exams.take(np.zeros(0, int)))
+
+    assert measured.influence is None
+    assert measured.estimate is None

@@ -9,9 +9,10 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import get_scorer, make_scorer, mean_pinball_loss
 from sklearn.svm import LinearSVC
 
-from fitwithin.backends._exam_log import ExamLog
+from fitwithin._pools.pool import LabeledRows
+from fitwithin.backends._exam_predictions import ExamPredictions, predict_exam
 from fitwithin.backends._metrics import AUC, accuracy_interval, auc_influence, score_interval
-from fitwithin.backends._scoring import Scoring, _row_scores
+from fitwithin.backends._scoring import Scoring
 
 X, Y = make_classification(4000, n_informative=5, flip_y=0.1, random_state=0)
 MODEL = LogisticRegression().fit(X[:500], Y[:500])
@@ -22,10 +23,11 @@ LINE = LinearRegression().fit(XR[:500], YR[:500])
 
 
 def sat(model, X, y, scorer, weights=None, cuts=(1500,)):
-    exams = ExamLog(model, Scoring(scorer))
+    scoring, parts = Scoring(scorer), []
     for rows in np.split(np.arange(len(y)), cuts):
-        exams.predict(X[rows], y[rows], None if weights is None else weights[rows])
-    return exams
+        params = {} if weights is None else {"sample_weight": weights[rows]}
+        parts.append(predict_exam(model, LabeledRows(X[rows], y[rows], params), scoring))
+    return ExamPredictions.join(parts)
 
 
 CLASSIFICATION = ["accuracy", "balanced_accuracy", "f1_macro", "neg_log_loss", "matthews_corrcoef"]
@@ -42,7 +44,7 @@ CASES = [
 def test_the_estimate_is_the_scorers_own_value_with_an_interval_around_it(name, model, X, y):
     scorer = get_scorer(name)
 
-    estimate = Scoring(scorer).estimate(sat(model, X[500:], y[500:], scorer))
+    estimate = Scoring(scorer).measure(sat(model, X[500:], y[500:], scorer)).estimate
 
     assert estimate.value == pytest.approx(scorer(model, X[500:], y[500:]))
     assert estimate.low < estimate.value < estimate.high
@@ -52,7 +54,7 @@ def test_the_estimate_is_the_scorers_own_value_with_an_interval_around_it(name, 
 def test_weights_are_the_scorers_business_too(name, model, X, y):
     scorer, weights = get_scorer(name), np.random.default_rng(0).integers(1, 5, len(y) - 500).astype(float)
 
-    estimate = Scoring(scorer).estimate(sat(model, X[500:], y[500:], scorer, weights))
+    estimate = Scoring(scorer).measure(sat(model, X[500:], y[500:], scorer, weights)).estimate
 
     assert estimate.value == pytest.approx(scorer(model, X[500:], y[500:], sample_weight=weights))
 
@@ -69,7 +71,7 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say(name):
     hits = 0
     for _ in range(60):
         rows = 500 + rng.integers(3500, size=400)
-        estimate = Scoring(scorer).estimate(sat(MODEL, X[rows], Y[rows], scorer, cuts=(100,)))
+        estimate = Scoring(scorer).measure(sat(MODEL, X[rows], Y[rows], scorer, cuts=(100,))).estimate
         hits += estimate.low <= truth <= estimate.high
 
     assert 50 <= hits <= 60
@@ -102,10 +104,11 @@ def test_intervals_stay_within_the_range_of_the_metric(name, noise, weighted):
         if name == "r2":
             model.predict = model.decision_function
         scoring = Scoring(get_scorer(name), regression=name == "r2")
-        exams = ExamLog(model, scoring)
-        exams.predict(np.arange(n_rows)[:, None], y, rng.uniform(0.1, 4, n_rows) if weighted else None)
+        params = {"sample_weight": rng.uniform(0.1, 4, n_rows)} if weighted else {}
 
-        estimate = scoring.estimate(exams)
+        estimate = scoring.measure(
+            predict_exam(model, LabeledRows(np.arange(n_rows)[:, None], y, params), scoring)
+        ).estimate
 
         assert least <= estimate.low <= estimate.value <= estimate.high <= largest
         assert estimate.low < estimate.high
@@ -126,9 +129,8 @@ def test_intervals_of_an_area_under_the_curve_hold_it_with_few_positives(n_posit
     rng, scoring, n_held, n_runs = np.random.default_rng(0), Scoring(AUC), 0, 100
     y = (np.arange(500 + n_positives) < n_positives).astype(int)
     for _ in range(n_runs):
-        exams = ExamLog(Told(rng.normal(size=len(y)) + distance * y), scoring)
-        exams.predict(np.arange(len(y))[:, None], y, None)
-        estimate = scoring.estimate(exams)
+        model, rows = Told(rng.normal(size=len(y)) + distance * y), LabeledRows(np.arange(len(y))[:, None], y)
+        estimate = scoring.measure(predict_exam(model, rows, scoring)).estimate
         n_held += estimate.low <= norm.cdf(distance / np.sqrt(2)) <= estimate.high
 
     assert n_held / n_runs > 0.93
@@ -147,22 +149,20 @@ def test_an_area_under_the_curve_has_delongs_error_for_weights_that_count_rows()
 @pytest.mark.parametrize("name", ["roc_auc", "f1", "balanced_accuracy"])
 def test_four_rows_of_a_class_are_too_few_for_an_interval(name):
     scoring, y = Scoring(get_scorer(name)), (np.arange(300) < 4).astype(int)
-    exams = ExamLog(Told(np.random.default_rng(0).random(300) + 0.3 * y), scoring)
-    exams.predict(np.arange(300)[:, None], y, None)
+    model, rows = Told(np.random.default_rng(0).random(300) + 0.3 * y), LabeledRows(np.arange(300)[:, None], y)
 
-    measured = scoring.measure(exams)
+    measured = scoring.measure(predict_exam(model, rows, scoring))
 
     assert np.isfinite(measured.estimate.value)
     assert np.isinf(measured.estimate.low)
     assert "too few rows of the class 1 for an interval (4)" in measured.problem
-    assert scoring.estimate(exams, np.ones(300, bool)) is None
 
 
 def test_unweighted_accuracy_has_the_interval_of_the_paper():
     scorer = get_scorer("accuracy")
     right = int((MODEL.predict(X[500:]) == Y[500:]).sum())
 
-    assert Scoring(scorer).estimate(sat(MODEL, X[500:], Y[500:], scorer)) == accuracy_interval(right, 3500)
+    assert Scoring(scorer).measure(sat(MODEL, X[500:], Y[500:], scorer)).estimate == accuracy_interval(right, 3500)
 
 
 @pytest.mark.parametrize("name", ["accuracy", "neg_log_loss", "neg_brier_score"])
@@ -170,7 +170,7 @@ def test_a_mean_over_rows_is_the_mean_of_what_the_rows_contribute(name):
     scorer = get_scorer(name)
     exams = sat(MODEL, X[500:], Y[500:], scorer)
 
-    contributions = _row_scores(scorer, exams.answers(), np.arange(3500))
+    contributions = Scoring(scorer).score_rows(exams)
 
     assert contributions.mean() == pytest.approx(scorer(MODEL, X[500:], Y[500:]))
 
@@ -180,8 +180,8 @@ def test_weight_two_counts_like_two_rows():
     weights = np.where(np.arange(3500) < 1000, 2.0, 1.0)
     twice = np.concatenate([np.arange(1000), np.arange(3500)]) + 500
 
-    weighted = Scoring(scorer).estimate(sat(MODEL, X[500:], Y[500:], scorer, weights))
-    repeated = Scoring(scorer).estimate(sat(MODEL, X[twice], Y[twice], scorer))
+    weighted = Scoring(scorer).measure(sat(MODEL, X[500:], Y[500:], scorer, weights)).estimate
+    repeated = Scoring(scorer).measure(sat(MODEL, X[twice], Y[twice], scorer)).estimate
 
     assert weighted.value == pytest.approx(repeated.value)
 
@@ -191,7 +191,7 @@ def test_a_larger_exam_has_a_narrower_interval_and_bounded_work():
     widths = []
     for rows in (1000, 64_000):
         many = np.random.default_rng(0).integers(500, 4000, rows)
-        estimate = Scoring(scorer).estimate(sat(MODEL, X[many], Y[many], scorer, cuts=(rows // 3,)))
+        estimate = Scoring(scorer).measure(sat(MODEL, X[many], Y[many], scorer, cuts=(rows // 3,))).estimate
         widths.append(estimate.high - estimate.low)
 
     assert 5 < widths[0] / widths[1] < 12
@@ -202,18 +202,18 @@ def test_only_the_chosen_rows_count():
     exams = sat(MODEL, X[500:], Y[500:], scorer)
     chosen = np.arange(3500) % 3 == 0
 
-    assert Scoring(scorer).estimate(exams, chosen).value == pytest.approx(
-        scorer(MODEL, X[500:][chosen], Y[500:][chosen])
-    )
-    assert Scoring(scorer).estimate(exams, np.zeros(3500, dtype=bool)) is None
+    estimate = Scoring(scorer).measure(exams.take(np.flatnonzero(chosen))).estimate
+
+    assert estimate.value == pytest.approx(scorer(MODEL, X[500:][chosen], Y[500:][chosen]))
+    assert Scoring(scorer).measure(exams.take(np.zeros(0, int))).estimate is None
 
 
 def test_a_learner_with_scores_instead_of_probabilities_is_enough_for_a_ranking():
     model, scorer = LinearSVC().fit(X[:500], Y[:500]), get_scorer("roc_auc")
 
-    assert Scoring(scorer).estimate(sat(model, X[500:], Y[500:], scorer)).value == pytest.approx(
-        scorer(model, X[500:], Y[500:])
-    )
+    estimate = Scoring(scorer).measure(sat(model, X[500:], Y[500:], scorer)).estimate
+
+    assert estimate.value == pytest.approx(scorer(model, X[500:], Y[500:]))
 
 
 def test_users_may_make_their_own():
@@ -224,7 +224,8 @@ def test_users_may_make_their_own():
 
     for scorer in (made, plain):
         exams = sat(LINE, XR[500:], YR[500:], scorer)
-        assert Scoring(scorer, regression=True).estimate(exams).value == pytest.approx(scorer(LINE, XR[500:], YR[500:]))
+        estimate = Scoring(scorer, regression=True).measure(exams).estimate
+        assert estimate.value == pytest.approx(scorer(LINE, XR[500:], YR[500:]))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
@@ -233,26 +234,29 @@ def test_a_small_exam_that_lacks_a_class_is_no_crash():
     y = np.zeros(30, dtype=int)
     y[0] = 1
 
-    estimate = Scoring(scorer).estimate(sat(MODEL, X[:30], y, scorer, cuts=()))
+    estimate = Scoring(scorer).measure(sat(MODEL, X[:30], y, scorer, cuts=())).estimate
 
     assert estimate.low < estimate.value
 
 
 def test_a_misclassified_row_is_wrong_whatever_the_metric():
-    y, predicted = np.array([0, 1, 1]), np.array([0, 0, 1])
+    exams = ExamPredictions(None, np.array([True, False, True]))
 
-    assert Scoring(get_scorer("roc_auc")).mistakes(y, predicted).tolist() == [False, True, False]
+    assert Scoring(get_scorer("roc_auc")).find_mistakes(exams).tolist() == [False, True, False]
 
 
 def test_the_fifth_with_the_largest_errors_is_hard():
     y = np.arange(10.0)
     predicted = y + np.array([0, 0, 0, 9, 0, 0, -7, 0.1, 0, 0])
+    exams = ExamPredictions(None, predicted == y, y, {"predict": predicted})
 
-    assert np.flatnonzero(Scoring(regression=True).mistakes(y, predicted)).tolist() == [3, 6]
+    assert np.flatnonzero(Scoring(regression=True).find_mistakes(exams)).tolist() == [3, 6]
 
 
 def test_nothing_is_hard_when_every_value_is_right():
-    assert not Scoring(regression=True).mistakes(np.ones(5), np.ones(5)).any()
+    exams = ExamPredictions(None, np.ones(5, bool), np.ones(5), {"predict": np.ones(5)})
+
+    assert not Scoring(regression=True).find_mistakes(exams).any()
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")
@@ -262,10 +266,10 @@ def test_a_metric_that_is_not_defined_on_an_exam_proves_nothing(name):
     rows = np.flatnonzero(YM != 2)[:50]
 
     exams = sat(MANY, XM[rows], YM[rows], scorer, cuts=(20,))
-    estimate = Scoring(scorer).estimate(exams)
+    measured = Scoring(scorer).measure(exams)
 
-    assert estimate.low == -np.inf
-    assert Scoring(scorer).estimate(exams, np.ones(50, dtype=bool)) is None
+    assert measured.estimate.low == -np.inf
+    assert measured.problem is not None
 
 
 def test_a_few_perfect_answers_are_no_proof_with_weights_and_other_metrics():
@@ -273,7 +277,7 @@ def test_a_few_perfect_answers_are_no_proof_with_weights_and_other_metrics():
 
     for name, weights in (("accuracy", np.ones(20)), ("f1", None), ("balanced_accuracy", None)):
         scorer = get_scorer(name)
-        estimate = Scoring(scorer).estimate(sat(MODEL, X[:20], y, scorer, weights, cuts=(8,)))
+        estimate = Scoring(scorer).measure(sat(MODEL, X[:20], y, scorer, weights, cuts=(8,))).estimate
         assert estimate.value == 1.0
         assert 0.7 < estimate.low < 0.9
 
@@ -284,16 +288,15 @@ def test_a_black_box_without_tags_and_classes_can_be_scored():
             return (X[:, 0] > 0).astype(int)
 
     for scorer, regression in ((get_scorer("f1"), False), (get_scorer("r2"), True)):
-        exams = ExamLog(Box(), Scoring(scorer, regression))
-        exams.predict(X[:400], Y[:400], None)
-        assert np.isfinite(Scoring(scorer, regression).estimate(exams).value)
+        exams = predict_exam(Box(), LabeledRows(X[:400], Y[:400]), Scoring(scorer, regression))
+        assert np.isfinite(Scoring(scorer, regression).measure(exams).estimate.value)
 
 
 def test_resampled_intervals_of_one_scoring_are_the_same_each_time():
     scoring = Scoring(get_scorer("roc_auc"), seed=3)
     exams = sat(MODEL, X[500:], Y[500:], scoring.scorer)
 
-    assert scoring.estimate(exams) == scoring.estimate(exams)
+    assert scoring.measure(exams).estimate == scoring.measure(exams).estimate
 
 
 def test_a_scorer_that_requests_metadata_is_the_same_scorer():
@@ -313,10 +316,8 @@ def test_classes_of_a_model_without_any_are_those_of_all_examined_rows():
         def predict_proba(self, X):
             return MODEL.predict_proba(X)
 
-    scorer = get_scorer("neg_brier_score")
-    chosen = Y[500:] == 1
-    exams, known = ExamLog(Box(), Scoring(scorer)), sat(MODEL, X[500:], Y[500:], scorer)
-    exams.predict(X[500:], Y[500:], None)
+    scoring = Scoring(get_scorer("neg_brier_score"))
+    exams, known = (sat(model, X[500:], Y[500:], scoring.scorer) for model in (Box(), MODEL))
 
-    assert Scoring(scorer).estimate(exams) == Scoring(scorer).estimate(known)
-    assert Scoring(scorer).estimate(exams, chosen) == Scoring(scorer).estimate(known, chosen)
+    for rows in (np.arange(3500), np.flatnonzero(Y[500:] == 1)):
+        assert scoring.measure(exams.take(rows)).estimate == scoring.measure(known.take(rows)).estimate

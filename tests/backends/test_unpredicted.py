@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin._core.preference import ScoredModel
 from fitwithin._core.records import Answers, Estimate
-from fitwithin.backends._unpredicted import predict_rows
+from fitwithin.backends._exam_predictions import predict_rows
 
 
 class Picky(ClassifierMixin, BaseEstimator):

@@ -21,7 +21,7 @@ from fitwithin._pools.pool import LabeledRows
 from fitwithin._pools.tables import take_rows
 from fitwithin._session.selection import LEAST_VOTE_SECONDS, KeptModel
 from fitwithin.backends import FitSettings
-from fitwithin.backends._exam_log import ExamLog
+from fitwithin.backends._model_runner import ModelRunner
 
 if TYPE_CHECKING:
     from fitwithin._session.inputs.fit_inputs import FitInputs
@@ -171,6 +171,4 @@ def _build(voters: Sequence[tuple[_Voter, int]], rows: LabeledRows, classes: Arr
 def _estimate(vote: Any, inputs: FitInputs, rows: Rows) -> Estimate | None:
     if not len(rows):
         return None
-    part, log = inputs.pool.read(rows), ExamLog(vote, inputs.settings.scoring)
-    log.predict(part.X, part.y, part.weights)
-    return inputs.settings.scoring.estimate(log)
+    return ModelRunner(vote, inputs.settings.scoring).examine([inputs.pool.read(rows)], "validation").score

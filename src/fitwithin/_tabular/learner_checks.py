@@ -14,7 +14,7 @@ from fitwithin._core.target import Labels, Values
 from fitwithin._pools.sources.read_errors import shorten_reason
 from fitwithin._session.inputs.fit_arguments import validate_teacher
 from fitwithin._tabular.target_column import TargetColumn
-from fitwithin.backends._exam_log import SyntheticModel
+from fitwithin.backends._exam_predictions import Responder, make_synthetic_predictions
 from fitwithin.teachers._registry import TEACHERS
 
 
@@ -63,12 +63,12 @@ def validate_scoring(scoring: str, learner: Any, target: TargetColumn) -> None:
     UserInputError
         If it can't be computed.
     """
-    model = SyntheticModel(Values(target.y) if target.is_regression else Labels.encode(target.y))
-    model.answers = {method: answer for method, answer in model.answers.items() if hasattr(learner, method)}
+    exam = make_synthetic_predictions(Values(target.y) if target.is_regression else Labels.encode(target.y))
+    model = Responder(learner, exam.model.classes, exam.by_method.__getitem__)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # such a model may deserve them
-            get_scorer(scoring)(model, model.y[:, np.newaxis], model.y)
+            get_scorer(scoring)(model, exam.labels[:, np.newaxis], exam.labels)
     except (TypeError, ValueError, AttributeError) as error:
         raise UserInputError(
             f"--scoring {scoring} can't be used for this target: {shorten_reason(error)}.",

@@ -113,7 +113,8 @@ def to_influence(parts: Array) -> Influence | None:
     return influence if np.isfinite(influence).all() else None
 
 
-def r2_influence(squared_errors: Array, y: Array, weights: Array) -> Array:
+@np.errstate(divide="ignore", invalid="ignore")
+def r2_influence(errors: Array, y: Array, weights: Array) -> Array:
     """Return what each row adds to the error of R2.
 
     R2 is 1 - e / v, the means of squared errors and of squared distances from the mean of y. To first order, a row
@@ -121,8 +122,8 @@ def r2_influence(squared_errors: Array, y: Array, weights: Array) -> Array:
     """
     squared_distance = (y - np.average(y, weights=weights)) ** 2
     variance = np.average(squared_distance, weights=weights)
-    unexplained = np.average(squared_errors, weights=weights) / variance
-    return mean_influence((unexplained * squared_distance - squared_errors) / variance, weights)
+    unexplained = np.average(errors**2, weights=weights) / variance
+    return mean_influence((unexplained * squared_distance - errors**2) / variance, weights)
 
 
 def auc_influence(scores: Array, is_positive: Array, weights: Array) -> Array:

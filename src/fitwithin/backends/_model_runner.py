@@ -12,15 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from fitwithin._core.records import Margins, Mask, Purpose
+from fitwithin._core.records import Mask, Purpose
 from fitwithin._core.target import Array
 from fitwithin._pools.pool import LabeledRows
 from fitwithin.backends._base import ExamReport, FitReport, ScoreReport
 from fitwithin.backends._early_stopping import EarlyStoppingFit, StopSignal
 from fitwithin.backends._early_stopping.validation_set import DEPRECATION, pass_validation_set, takes_validation_set
-from fitwithin.backends._exam_log import ExamLog, ExamPredictions
+from fitwithin.backends._exam_predictions import ExamPredictions, predict_exam
 from fitwithin.backends._scoring import Scoring
-from fitwithin.backends._unpredicted import predict_rows
 
 MAX_PIECE_BYTES = 16 << 20
 """Bytes of features that an exam gathers at a time, so that it never needs a second copy of a large pool."""
@@ -30,10 +29,6 @@ MAX_PIECE_ROWS = 1 << 17
 
 FIRST_PIECE_ROWS = 256
 """Rows of the first piece of an exam with a time limit; a piece of fewer is not worth a call of `predict`."""
-
-# Classifiers that are slow to predict, and whose `predict` is the argmax of `predict_proba`: one call does for both.
-# Other classifiers may predict by a decision function or a threshold.
-_PREDICT_BY_PROBABILITY = (("lightgbm", "LGBMClassifier.predict"), ("sklearn", "ForestClassifier.predict"))
 
 
 def rows_per_piece(row_bytes: int) -> int:
@@ -126,7 +121,7 @@ class ModelRunner:
         self.model = learner
         self.warnings: list[warnings.WarningMessage] = []
         self._scoring = scoring
-        self._exams = ExamLog(learner, scoring)
+        self._exams: list[ExamPredictions] = []
         self._partially_fitted = False
 
     def fit(
@@ -182,7 +177,7 @@ class ModelRunner:
             seconds = time.monotonic() - start
         self._partially_fitted = True
         self.warnings = caught
-        self._exams = ExamLog(self.model, self._scoring)
+        self._exams = []
         return FitReport(0.0, seconds)
 
     def examine(
@@ -204,96 +199,57 @@ class ModelRunner:
         ExamReport
             It knows the seconds of predicting and scoring, and nothing of memory.
         """
-        truth, predicted, found_margins, seconds = [], [], [], 0.0
+        answers, seconds = self.answer(pieces, margins)
+        report = self.add_answers(answers, purpose)
+        return replace(report, exam_seconds=seconds + report.exam_seconds)
+
+    def answer(self, pieces: Iterable[LabeledRows], margins: bool = False) -> tuple[ExamPredictions, float]:
+        """Predict rows; see `examine`.
+
+        Returns
+        -------
+        tuple
+            What the score needs to know, for `add_answers` of this process or another one, and the seconds.
+        """
+        parts: list[ExamPredictions] = []
+        seconds = 0.0
         for piece in pieces:
+            methods = next((part.by_method for part in (*self._exams, *parts)), {})
             start = time.monotonic()
-            piece_predicted, piece_margins = self._predict(piece, margins)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                parts.append(predict_exam(self.model, piece, self._scoring, methods, margins=margins))
             seconds += time.monotonic() - start
-            truth.append(piece.y)
-            predicted.append(piece_predicted)
-            if piece_margins is not None:
-                found_margins.append(piece_margins)
-        report = self._compare(np.concatenate(truth), np.concatenate(predicted), purpose)
-        margins_of_all = np.concatenate(found_margins) if found_margins else None
-        return replace(report, exam_seconds=seconds + report.exam_seconds, margins=margins_of_all)
+        return replace(ExamPredictions.join(parts), model=None), seconds
 
-    def _compare(self, y: Array, predicted: Array, purpose: Purpose) -> ExamReport:
-        """Return the mistakes and the score of the last exam, in the seconds that this takes."""
+    def add_answers(self, answers: ExamPredictions, purpose: Purpose = "mistakes") -> ExamReport:
+        """Count an exam that was held with this model; compare and score, see `examine`."""
         start = time.monotonic()
-        wrong = self._scoring.mistakes(y, predicted)
-        unpredicted = self._exams.last_unpredicted(len(wrong))
-        if unpredicted is not None:
-            wrong |= unpredicted.mask
-        scored = self._score_exam(len(wrong), purpose)
-        return ExamReport(wrong, 0.0, time.monotonic() - start, unpredicted=unpredicted, **scored)
+        answers = replace(answers, model=self.model)
+        self._exams.append(answers)
+        wrong = self._scoring.find_mistakes(answers)
+        scored = {} if purpose == "mistakes" else self._score_exam(answers, purpose)
+        seconds = time.monotonic() - start
+        return ExamReport(wrong, 0.0, seconds, answers.margins, unpredicted=answers.unpredicted, **scored)
 
-    def _score_exam(self, n_rows: int, purpose: Purpose) -> dict[str, Any]:
-        """Return the score over the last `n_rows` that were examined, and its influence, as the purpose asks."""
-        if purpose == "mistakes":
-            return {}
-        measured = self._scoring.measure(self._exams, np.arange(len(self._exams)) >= len(self._exams) - n_rows)
+    def _score_exam(self, answers: ExamPredictions, purpose: Purpose) -> dict[str, Any]:
+        """Return the score of an exam, and its influence, as the purpose asks."""
+        measured = self._scoring.measure(answers)
         if purpose == "holdout":
             return {"score": None if measured.problem else measured.estimate, "problem": measured.problem}
         # Models can be compared without an interval.
         problem = measured.problem if measured.is_undefined else None
         return {"score": measured.estimate, "influence": measured.influence, "problem": problem}
 
-    def answer(
-        self, pieces: Iterable[LabeledRows], margins: bool = False
-    ) -> tuple[ExamPredictions, Margins | None, float]:
-        """Predict rows for a process that scores the model; forget the answers here.
-
-        Returns
-        -------
-        tuple
-            What the score needs to know, without the model, the margins or None, and the seconds; see `examine`.
-        """
-        self._exams = ExamLog(self.model, self._scoring)
-        report = self.examine(pieces, margins=margins)
-        return replace(self._exams.answers(), model=None), report.margins, report.exam_seconds
-
-    def add_answers(self, answers: ExamPredictions, purpose: Purpose = "mistakes") -> ExamReport:
-        """Count an exam that other processes held with the same model; compare and score, see `examine`."""
-        self._exams.extend(answers)
-        if answers.y is None:
-            return self._compare(answers.correct, np.ones_like(answers.correct), purpose)
-        return self._compare(answers.y, answers.by_method["predict"].ravel(), purpose)
-
-    def _predict(self, rows: LabeledRows, margins: bool) -> tuple[Array, Margins | None]:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            probabilities = unpredicted = known = None
-            if margins:
-                probabilities, unpredicted = predict_rows(self.model, "predict_proba", rows.X, len(rows))
-            if probabilities is not None and self._predicts_most_probable:
-                known = self.model.classes_[probabilities.argmax(axis=1)]
-            predicted = self._exams.predict(rows.X, rows.y, rows.weights, known, unpredicted)
-            self._exams.note_clusters(rows.clusters)
-        return predicted, None if probabilities is None else _top_two_margins(probabilities)
-
-    @property
-    def _predicts_most_probable(self) -> bool:
-        """Whether `predict` returns the most probable class, so that it need not be called beside `predict_proba`."""
-        predict = getattr(type(self.model), "predict", None)
-        origin = (getattr(predict, "__module__", "").split(".")[0], getattr(predict, "__qualname__", ""))
-        return origin in _PREDICT_BY_PROBABILITY
-
     def score(self, selected: Mask) -> ScoreReport:
         """Return the score over all examined rows, and over the selected ones among them."""
         start = time.monotonic()
-        overall = self._scoring.measure(self._exams)
-        over_selected = overall if selected.all() else self._scoring.measure(self._exams, selected)
+        answers = ExamPredictions.join(self._exams or [ExamPredictions(self.model, np.zeros(0, np.bool_))])
+        overall = self._scoring.measure(answers)
+        over_selected = overall if selected.all() else self._scoring.measure(answers.take(np.flatnonzero(selected)))
         fresh_estimate = None if over_selected.problem else over_selected.estimate
         problem = overall.problem if overall.is_undefined else over_selected.problem
         return ScoreReport(overall.estimate, fresh_estimate, time.monotonic() - start, problem)
-
-
-def _top_two_margins(probabilities: Array) -> Margins:
-    """Return the gap between the two most probable classes; 1 where the model knows one class only."""
-    if probabilities.shape[1] < 2:
-        return np.ones(len(probabilities), dtype=np.float32)
-    two = np.partition(probabilities, -2, axis=1)[:, -2:]
-    return np.asarray(two[:, 1] - two[:, 0], dtype=np.float32)
 
 
 def reissue_warnings(caught: Sequence[warnings.WarningMessage]) -> None:

@@ -16,7 +16,7 @@ from fitwithin._core.records import Estimate, Influence, Mask
 from fitwithin._core.target import Array, Labels
 from fitwithin._pools.pool import Pool
 from fitwithin._pools.tables import take_rows
-from fitwithin.backends._exam_log import ExamLog, ExamPredictions, SyntheticModel, find_classes
+from fitwithin.backends._exam_predictions import ExamPredictions, make_synthetic_predictions
 from fitwithin.backends._metrics import (
     R2,
     ROW_METRICS,
@@ -26,9 +26,11 @@ from fitwithin.backends._metrics import (
     auc_interval,
     count_effective,
     find_bounds,
+    interval_factor,
     is_same_scorer,
     is_sklearn_scorer,
     mean_influence,
+    r2_influence,
     score_interval,
     standard_error,
     to_influence,
@@ -119,39 +121,28 @@ def try_scoring(scoring: Scoring, name: Any, training: Pool, *, weighted: bool) 
     """  # noqa: E501  # the output of an example
     if scoring.is_accuracy or (scoring.regression and is_same_scorer(scoring.scorer, R2)):
         return scoring
-    target, X = training.y, training.training_table
-    model = SyntheticModel(target)
-    problem, cause = _try_once(scoring, model, X, weighted)
-    if problem is None or not is_sklearn_scorer(scoring.scorer):
-        return replace(scoring, is_proven=problem is None and model.knows_values)
+    target, predictions = training.y, make_synthetic_predictions(training.y)
+    if weighted:
+        predictions = replace(predictions, weights=np.ones(len(predictions)))
+
+    def find_problem(scorer: Scorer, X: Any = None) -> tuple[str | None, Exception | None]:
+        return replace(scoring, scorer=scorer, is_proven=False).score(replace(predictions, X=X))[1:]
+
+    table, looks_at_rows = training.training_table, not is_sklearn_scorer(scoring.scorer)
+    rows = np.arange(len(predictions)) % max(1, table.shape[0])
+    problem, cause = find_problem(scoring.scorer, take_rows(table, rows) if looks_at_rows and table.shape[0] else None)
+    if problem is None or looks_at_rows:
+        # The values of a data set on disk are not known before they are read.
+        knows_values = isinstance(target, Labels) or bool(target.column.min() < target.column.max())
+        return replace(scoring, is_proven=problem is None and knows_values)
     is_classified = isinstance(target, Labels)
-    problem = problem.rstrip(".")
     kind = f"which has {len(target.classes)} classes" if isinstance(target, Labels) else "which holds numbers"
     others = [other for other in get_scorer_names() if isinstance(name, str) and other.startswith(f"{name}_")]
-    works = (
-        other
-        for other in others
-        if _try_once(replace(scoring, scorer=get_scorer(other)), model, X, weighted)[0] is None
-    )
+    works = (other for other in others if find_problem(get_scorer(other))[0] is None)
     raise ScoringFailed(
         f"scoring={name!r} cannot score this target, {kind}{', with weights' if weighted else ''}: {problem}.",
         f"Pass a metric that can, such as {next(works, 'balanced_accuracy' if is_classified else 'r2')!r}.",
     ) from cause
-
-
-def _try_once(scoring: Scoring, model: SyntheticModel, X: Any, weighted: bool) -> tuple[str | None, Exception | None]:
-    """Return why a metric fails for a synthetic model, and its exception; None if it works."""
-    rows, weights = np.arange(len(model.y)), np.ones(len(model.y)) if weighted else None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            table = None if is_sklearn_scorer(scoring.scorer) else take_rows(X, rows % X.shape[0])
-            correct = model.answers["predict"] == model.y
-            answers = ExamPredictions(model, correct, model.y, model.answers, weights, table)
-            value = answers.score(scoring, rows)
-        except Exception as error:  # a callable may raise anything
-            return f"{type(error).__name__}: {error}", error
-    return None if math.isfinite(value) else f"it returned {value}", None
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,117 +172,128 @@ class Scoring:
         """Whether the metric is plain accuracy, which needs to know only which rows are correct."""
         return not self.regression and is_same_scorer(self.scorer, _ACCURACY)
 
-    def mistakes(self, y: Array, predicted: Array) -> Mask:
+    def find_mistakes(self, answers: ExamPredictions) -> Mask:
         """Return which rows count as mistakes when rows are chosen, whatever the metric.
 
-        A misclassified row is a mistake. A predicted value is never exactly right, so in regression the fifth of an
-        exam's rows with the largest absolute errors counts: a rule without a scale, robust to a few outliers.
+        A misclassified row is a mistake, and one that cannot be predicted. A predicted value is never exactly right, so
+        in regression the fifth of an exam's rows with the largest absolute errors counts: a rule without a scale,
+        robust to a few outliers.
         """
-        if not self.regression:
-            return np.asarray(predicted != y, dtype=np.bool_)
-        error = np.abs(predicted - y)
-        return np.asarray(error > np.quantile(error, 1 - _HARD_SHARE), dtype=np.bool_)
+        wrong = ~answers.correct
+        if self.regression:
+            errors = np.abs(answers.errors)
+            wrong = np.asarray(errors > np.quantile(errors, 1 - _HARD_SHARE), dtype=np.bool_)
+        return wrong if answers.unpredicted is None else wrong | answers.unpredicted.mask
 
-    def estimate(self, exams: ExamLog, chosen: Mask | None = None) -> Estimate | None:
-        """Return the score over all examined rows, or over the chosen ones, with its 95 % interval.
+    def measure(self, answers: ExamPredictions) -> Measurement:
+        """Return the score of a model with its 95 % interval, and what a comparison with other models needs.
 
-        Parameters
-        ----------
-        exams : ExamLog
-            The answers of one model.
-        chosen : array of bool, optional
-            Which of the examined rows count; all by default.
-
-        Returns
-        -------
-        Estimate or None
-            None without rows. If the metric is not defined on the rows, for example because a class is missing, or if
-            they are too few for an interval, it has no ends; it is None for chosen rows.
+        Rows that the model could not predict are left out. If the metric is not defined on the others, for example
+        because a class is missing, or if they are too few for an interval, it has no ends.
         """
-        estimate = self.measure(exams, chosen).estimate
-        return None if chosen is not None and estimate is not None and math.isinf(estimate.low) else estimate
-
-    def measure(self, exams: ExamLog, chosen: Mask | None = None) -> Measurement:
-        """Return the score as `estimate` does, and what a comparison with other models needs.
-
-        Rows that the model could not predict are left out.
-        """
-        answers = exams.answers()
-        rows = np.arange(len(answers)) if chosen is None else np.flatnonzero(chosen)
         if answers.unpredicted is not None:
-            rows = rows[~answers.unpredicted.mask[rows]]
-        if not len(rows):
+            answers = answers.take(np.flatnonzero(~answers.unpredicted.mask))
+        if not len(answers):
             return Measurement(None)
-        value, problem = self._score(answers, rows)
-        by_row, sides = _row_scores(self.scorer, answers, rows), answers.find_sides(self.scorer, rows)
-        bounds = find_bounds(self.scorer)
-        if by_row is None and bounds[1] == 1.0 and answers.has_one_label(rows):
+        value, problem, _ = self.score(answers)
+        by_row, sides = self.score_rows(answers), answers.find_sides(self.scorer)
+        if by_row is None and find_bounds(self.scorer)[1] == 1.0 and answers.has_one_label:
             # Some metrics are 0 or 1 then, whatever the model.
             problem = problem or "all of the rows have the same label or value"
         if problem is not None:
             return Measurement(Estimate(math.nan, -math.inf, math.inf), problem=problem)
-        weights = answers.weights_of(rows)
         if by_row is not None:
-            influence = mean_influence(by_row, weights)
+            influence = mean_influence(by_row, answers.row_weights)
         elif sides is not None:
-            influence = auc_influence(*sides, weights)
+            influence = auc_influence(*sides, answers.row_weights)
         else:
-            influence = self._resample(answers, rows)
-        error, factor = standard_error(influence), answers.interval_factor(by_row, rows, regression=self.regression)
-        problem = None if self.regression or by_row is not None else _find_rare_class(answers.y, rows)
-        if problem is not None:
-            estimate: Estimate | None = Estimate(value, -math.inf, math.inf)
-        elif by_row is not None and by_row.dtype == np.bool_ and answers.weights is None:
-            estimate = accuracy_interval(int(np.count_nonzero(by_row)), len(rows), factor)
-        elif sides is not None:
-            counts = (count_effective(weights[side]) / factor**2 for side in (sides[1], ~sides[1]))
-            estimate = auc_interval(value, factor * error, *counts)
+            influence = self._resample(answers)
+        problem = None if self.regression or by_row is not None else _find_rare_class(answers)
+        if problem is None:
+            estimate = self._add_interval(value, standard_error(influence), answers, by_row, sides)
         else:
-            n_rows = answers.count_equal_rows(rows, by_class=not (self.regression or by_row is not None))
-            estimate = score_interval(value, factor * error, bounds, n_rows / factor**2)
+            estimate = Estimate(value, -math.inf, math.inf)
         if is_same_scorer(self.scorer, R2):
             # On few rows resamples give better intervals of the score itself.
-            influence = answers.r2_influence(rows)
+            influence = r2_influence(answers.errors, answers.labels, answers.row_weights)
         return Measurement(estimate, to_influence(influence), problem)
 
-    def _score(self, answers: ExamPredictions, rows: Array) -> tuple[float, str | None]:
-        """Return the score over these rows, or NaN and why it is not defined there."""
+    def _add_interval(
+        self,
+        value: float,
+        error: float,
+        answers: ExamPredictions,
+        by_row: Array | None,
+        sides: tuple[Array, Array] | None,
+    ) -> Estimate | None:
+        """Return a score with its interval, from its standard error if the rows are random ones."""
+        factor, weights = 1.0, answers.row_weights
+        if answers.clusters is not None:
+            # How far blocks differ shows in the plainest metric as well.
+            plainest = answers.errors**2 if self.regression else answers.correct
+            factor = interval_factor(plainest if by_row is None else by_row, answers.clusters)
+        if by_row is not None and by_row.dtype == np.bool_ and answers.weights is None:
+            return accuracy_interval(int(np.count_nonzero(by_row)), len(answers), factor)
+        if sides is not None:
+            n_of_sides = (count_effective(weights[side]) / factor**2 for side in (sides[1], ~sides[1]))
+            return auc_interval(value, factor * error, *n_of_sides)
+        n_rows = count_effective(weights)
+        if not self.regression and by_row is None:
+            # As if every class had the rows of the rarest.
+            counts = np.unique(answers.labels, return_counts=True)[1]
+            n_rows = float(counts.min() * len(counts))
+        return score_interval(value, factor * error, find_bounds(self.scorer), n_rows / factor**2)
+
+    def score(self, answers: ExamPredictions) -> tuple[float, str | None, Exception | None]:
+        """Return the score over the rows; or NaN, why it is not defined there, and the metric's exception if any."""
         cause: Exception | None = None
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                value = answers.score(self, rows)
+                value = answers.score(self)
             except Exception as error:
                 # Many metrics refuse rows that lack a class or weigh nothing. Other errors are those of the model.
                 if self.is_proven and not isinstance(error, ValueError | ArithmeticError):
                     raise
                 value, cause = math.nan, error
         if math.isfinite(value):
-            return value, None
+            return value, None, None
         if cause is None:
             problem = str(caught[0].message) if caught else f"it returned {value}"
         else:
             problem = f"{type(cause).__name__}: {cause}"
-        return math.nan, problem.rstrip(".")
+        return math.nan, problem.rstrip("."), cause
 
-    def _resample(self, answers: ExamPredictions, rows: Array) -> Array:
+    def score_rows(self, answers: ExamPredictions) -> Array | None:
+        """Return what each row adds to a metric that is a mean over rows; None for other metrics."""
+        if answers.y is None:
+            return answers.correct
+        for known, method, row_metric in ROW_METRICS:
+            if is_same_scorer(self.scorer, known):
+                truth = answers.y
+                if method == "predict_proba":
+                    truth = np.searchsorted(answers.classes, truth)
+                return row_metric(answers.by_method[method], truth)
+        return None
+
+    def _resample(self, answers: ExamPredictions) -> Array:
         """Return what each resample of the rows adds to the error of a score, NaN where the metric is not defined.
 
         A large exam is resampled by fewer rows than it has, and the spread is scaled to its size. The seed makes the
         resamples of two models the same, so that the two can be compared.
         """
         rng = np.random.default_rng(self.seed)
-        size = min(len(rows), _MAX_RESAMPLED_ROWS)
+        size = min(len(answers), _MAX_RESAMPLED_ROWS)
         scores = np.full(_N_RESAMPLES, np.nan)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for number in range(_N_RESAMPLES):
                 with contextlib.suppress(ValueError, ArithmeticError):
-                    scores[number] = answers.score(self, rng.choice(rows, size))
+                    scores[number] = answers.take(rng.choice(len(answers), size)).score(self)
         is_known = np.isfinite(scores)
         if np.count_nonzero(is_known) < 2:
             return np.full(len(scores), np.nan)
-        scale = np.sqrt(size / len(rows) / (np.count_nonzero(is_known) - 1))
+        scale = np.sqrt(size / len(answers) / (np.count_nonzero(is_known) - 1))
         return np.where(is_known, scale * (scores - scores[is_known].mean()), np.nan)
 
 
@@ -320,22 +322,9 @@ class Measurement:
         return self.estimate is not None and math.isnan(self.estimate.value)
 
 
-def _row_scores(scorer: Scorer, answers: ExamPredictions, rows: Array) -> Array | None:
-    """Return what each row adds to a metric that is a mean over rows; None for other metrics."""
-    if answers.y is None:
-        return answers.correct[rows]
-    for known, method, row_metric in ROW_METRICS:
-        if is_same_scorer(scorer, known):
-            truth = answers.y[rows]
-            if method == "predict_proba":
-                truth = np.searchsorted(find_classes(answers.model, answers.y), truth)
-            return row_metric(answers.by_method[method][rows], truth)
-    return None
-
-
-def _find_rare_class(y: Array | None, rows: Array) -> str | None:
+def _find_rare_class(answers: ExamPredictions) -> str | None:
     """Return that one of several classes has too few rows for an interval; None if all have enough."""
-    classes, counts = np.unique(() if y is None else y[rows], return_counts=True)
+    classes, counts = np.unique(answers.labels, return_counts=True)
     if len(classes) < 2 or len(classes) * counts.min() >= _MIN_CLASS_ROWS:
         return None
     return f"too few rows of the class {classes[counts.argmin()]} for an interval ({counts.min()})"

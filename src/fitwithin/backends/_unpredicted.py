@@ -47,55 +47,40 @@ class Unpredicted:
         ]
         return cls(np.concatenate(masks), reason)
 
-    def take(self, rows: Any) -> Unpredicted:
-        """Return those among these rows."""
-        return Unpredicted(self.mask[rows], self.reason)
+    def take(self, rows: Array) -> Unpredicted | None:
+        """Return those among these rows; None if it could predict all."""
+        mask = self.mask[rows]
+        return Unpredicted(mask, self.reason) if mask.any() else None
 
 
-def predict_rows(
-    model: Any, method: str, X: Any, n_rows: int, known: Unpredicted | None = None
-) -> tuple[Array, Unpredicted | None]:
-    """Return a model's answers for all rows it can predict, and the other rows, whose answers mean nothing.
+def predict_in_parts(
+    model: Any, predict: Callable[[Any], Any], X: Any, rows: Array, n_rows: int, error: Exception
+) -> tuple[Array, Unpredicted]:
+    """Return a model's answers for those of its rows that it can predict, and the other rows.
 
     Parameters
     ----------
     model : estimator
         A fitted model.
-    method : str
-        Such as "predict".
+    predict : callable
+        Its method.
     X : table of n_rows
-        The rows.
-    known : Unpredicted, optional
-        The rows that it cannot predict, if they are known.
-
-    Raises
-    ------
-    ValueError, KeyError
-        If it can predict no row.
-
-    Examples
-    --------
-    >>> from sklearn.preprocessing import OrdinalEncoder
-    >>> encoder = OrdinalEncoder().fit([["Lima"], ["Oslo"]])
-    >>> answers, unpredicted = predict_rows(encoder, "transform", np.array([["Oslo"], ["Pune"], ["Lima"]]), 3)
-    >>> answers.ravel().tolist(), unpredicted.mask.tolist()
-    ([1.0, 1.0, 0.0], [False, True, False])
+        All rows.
+    rows : array of int
+        Those that it should predict.
+    n_rows : int
+        Number of all rows.
+    error : Exception
+        What the method raised for them; it is raised again if the model can predict no row.
     """
-    predict: Callable[[Any], Any] = getattr(model, method)
-    rows = np.arange(n_rows) if known is None else np.flatnonzero(~known.mask)
-    try:
-        if known is None:
-            return np.asarray(predict(X)), None
-        return _scatter([(rows, predict(take_rows(X, rows)))], n_rows), known
-    except (ValueError, KeyError) as error:
-        encoder, unknown = _find_unknown_values(error, len(rows))
-        found = list(_predict_in_halves(predict, X, rows[~unknown]))
-        if not found:
-            raise
-        mask = np.ones(n_rows, np.bool_)
-        for part, _ in found:
-            mask[part] = False
-        return _scatter(found, n_rows), Unpredicted(mask, _describe(model, error, encoder))
+    encoder, unknown = _find_unknown_values(error, len(rows))
+    found = list(_predict_in_halves(predict, X, rows[~unknown]))
+    if not found:
+        raise error
+    mask = np.ones(n_rows, np.bool_)
+    for part, _ in found:
+        mask[part] = False
+    return scatter(found, n_rows), Unpredicted(mask, _describe(model, error, encoder))
 
 
 def _find_unknown_values(error: Exception, n_rows: int) -> tuple[Any, Mask]:
@@ -126,7 +111,7 @@ def _predict_in_halves(predict: Callable[[Any], Any], X: Any, rows: Array) -> It
             waiting += [part[middle:], part[:middle]] if middle else []
 
 
-def _scatter(found: Sequence[tuple[Array, Any]], n_rows: int) -> Array:
+def scatter(found: Sequence[tuple[Array, Any]], n_rows: int) -> Array:
     """Return an array with these answers in their places, and one of them in all others."""
     answers = np.repeat(np.asarray(found[0][1])[:1], n_rows, axis=0)
     for part, values in found:

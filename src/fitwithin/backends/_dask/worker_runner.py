@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.records import Margins, Purpose, Rows
+from fitwithin._core.records import Purpose, Rows
 from fitwithin._pools.pool import LabeledRows
 from fitwithin.backends._base import ExamReport
-from fitwithin.backends._exam_log import ExamPredictions
+from fitwithin.backends._exam_predictions import ExamPredictions
 from fitwithin.backends._process.backend import PreparedProcess, ProcessRunner
 from fitwithin.backends._process.process_state import ProcessState
 from fitwithin.backends._process.protocol import PortableWarning, Request, WorkerSetup
@@ -218,14 +218,14 @@ class WorkerRunner(ProcessRunner):
 
     def answer(
         self, numbers: Rows, rows: LabeledRows, margins: bool, kill_after: float | None
-    ) -> tuple[ExamPredictions, Margins | None, float]:
-        """Predict rows with these numbers; return the answers, the margins and the seconds of the prediction."""
+    ) -> tuple[ExamPredictions, float]:
+        """Predict rows with these numbers; return the answers and the seconds of the prediction."""
         with self._until_deadline():
             self.rows.forget()
             self.rows.append(numbers, rows)
             selection = self.rows.share_exam_rows(numbers)
         self._watch.begin(kill_after)
-        found: tuple[ExamPredictions, Margins | None, float] = self._request(Request("answer", (selection, margins)))
+        found: tuple[ExamPredictions, float] = self._request(Request("answer", (selection, margins)))
         return found
 
     def add_answers(self, answers: ExamPredictions, purpose: Purpose) -> ExamReport:

@@ -16,12 +16,12 @@ from distributed import secede
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, OutOfTime
-from fitwithin._core.records import Exam, Margins, Mask, Purpose, Rows
+from fitwithin._core.records import Exam, Mask, Purpose, Rows
 from fitwithin._pools.pool import LabeledRows
 from fitwithin.backends._base import ExamReport, FitReport, ScoreReport
 from fitwithin.backends._dask.partitions import join_rows, take_part
 from fitwithin.backends._dask.worker_runner import ModelBytes, SessionSetup, WorkerRunner
-from fitwithin.backends._exam_log import ExamPredictions
+from fitwithin.backends._exam_predictions import ExamPredictions
 from fitwithin.backends._process.backend import Process
 from fitwithin.backends._process.fork_host import fork_servers
 from fitwithin.backends._process.process_state import find_modules
@@ -55,8 +55,6 @@ class ExamPart:
     ----------
     answers : ExamPredictions
         What the score needs to know.
-    margins : array of float or None
-        If requested.
     seconds : float
         Seconds of the prediction.
     peak_memory : int or None
@@ -64,7 +62,6 @@ class ExamPart:
     """
 
     answers: ExamPredictions
-    margins: Margins | None
     seconds: float
     peak_memory: int | None
 
@@ -194,12 +191,11 @@ class RunnerTasks:
             What the exam is for; see `Exam`.
         """
         parts: list[ExamPart] = [outcome.unwrap() for outcome in outcomes]
-        report = self.learner.add_answers(ExamPredictions.join([part.answers for part in parts], order), purpose)
-        margins = [part.margins for part in parts if part.margins is not None]
+        answers = ExamPredictions.join([part.answers for part in parts])
+        report = self.learner.add_answers(answers if order is None else answers.take(order), purpose)
         peaks = [part.peak_memory for part in parts] + [self.learner.peak_memory]
         return replace(
             report,
-            margins=np.concatenate(margins)[slice(None) if order is None else order] if margins else None,
             exam_seconds=report.exam_seconds + max(part.seconds for part in parts),
             peak_memory=max((peak for peak in peaks if peak is not None), default=None),
         )

@@ -24,10 +24,10 @@ import cloudpickle
 import numpy as np
 import psutil
 
-from fitwithin._core.records import FitLimits, Margins, Mask, Purpose
+from fitwithin._core.records import FitLimits, Mask, Purpose
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
 from fitwithin.backends._early_stopping import find_early_stopping, make_stop_signal
-from fitwithin.backends._exam_log import ExamPredictions
+from fitwithin.backends._exam_predictions import ExamPredictions
 from fitwithin.backends._memory_use import read_memory_use
 from fitwithin.backends._model_runner import ModelRunner
 from fitwithin.backends._process.connection import Channel
@@ -226,7 +226,7 @@ class Worker:
         self._newest = ModelRunner(model, settings.scoring)
         return seconds
 
-    def answer(self, selection: RowSelection, margins: bool) -> tuple[ExamPredictions, Margins | None, float]:
+    def answer(self, selection: RowSelection, margins: bool) -> tuple[ExamPredictions, float]:
         """Predict rows with the newest model, for a process that scores it."""
         return self._fitted.answer(self._rows.read_in_pieces(selection), margins)
 

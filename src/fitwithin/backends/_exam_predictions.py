@@ -1,0 +1,362 @@
+"""The answers of a model to its exams, and a stand-in for the model before a scorer."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags, get_tags
+
+from fitwithin._core.records import Margins, Mask
+from fitwithin._core.target import Array, Labels, Target
+from fitwithin._pools.pool import Clusters, LabeledRows
+from fitwithin._pools.tables import concatenate, take_rows
+from fitwithin.backends._metrics import AUC, Scorer, is_same_scorer, is_sklearn_scorer
+from fitwithin.backends._unpredicted import Unpredicted, predict_in_parts, scatter
+
+if TYPE_CHECKING:
+    from fitwithin.backends._scoring import Scoring
+
+# Classes, and values of a target, that a synthetic model predicts; with a thousand classes, a metric of all pairs would
+# take seconds.
+_N_SYNTHETIC = 30
+
+# Methods by which scikit-learn's scorers ask a model for answers.
+_RESPONSE_METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function")
+
+# Classifiers that are slow to predict, and whose `predict` is the argmax of `predict_proba`: one call does for both.
+# Other classifiers may predict by a decision function or a threshold.
+_PREDICT_BY_PROBABILITY = (("lightgbm", "LGBMClassifier.predict"), ("sklearn", "ForestClassifier.predict"))
+
+
+@dataclass(frozen=True, eq=False)
+class ExamPredictions:
+    """The answers of a model to the rows of exams, as far as its score needs them.
+
+    Parameters
+    ----------
+    model : estimator
+        The fitted model.
+    correct : array of bool
+        Which rows it predicts exactly.
+    y : array or None
+        Labels or values; None where the metric needs only `correct`.
+    by_method : dict of array
+        The answers by the model's method.
+    weights : array or None
+        The rows' weights, if they have any.
+    X : table or None
+        The rows themselves, for a scorer that looks at them.
+    clusters : Clusters or None
+        The blocks that the rows come from, if they are read from a data set on disk.
+    margins : array of float or None
+        Difference between the probabilities of each row's two most probable classes, if requested.
+    unpredicted : Unpredicted or None
+        The rows that the model could not predict.
+    all_y : array or None
+        Labels or values of all rows that these were taken from.
+    """
+
+    model: Any
+    correct: Mask
+    y: Array | None = None
+    by_method: Mapping[str, Array] = field(default_factory=dict)
+    weights: Array | None = None
+    X: Any = None
+    clusters: Clusters | None = None
+    margins: Margins | None = None
+    unpredicted: Unpredicted | None = None
+    all_y: Array | None = None
+
+    @classmethod
+    def join(cls, parts: Sequence[ExamPredictions]) -> ExamPredictions:
+        """Return the answers of several parts as one."""
+
+        def join(columns: Sequence[Any]) -> Any:
+            return None if any(column is None for column in columns) else concatenate(columns)
+
+        first, clusters = parts[0], [part.clusters for part in parts if part.clusters is not None]
+        return cls(
+            first.model,
+            join([part.correct for part in parts]),
+            join([part.y for part in parts]),
+            {method: join([part.by_method[method] for part in parts]) for method in first.by_method},
+            join([part.weights for part in parts]),
+            join([part.X for part in parts]),
+            Clusters.join(clusters) if clusters else None,
+            join([part.margins for part in parts]),
+            Unpredicted.join([part.unpredicted for part in parts], [len(part) for part in parts]),
+        )
+
+    def take(self, rows: Array) -> ExamPredictions:
+        """Return the answers to these rows."""
+
+        def take(column: Any) -> Any:
+            return None if column is None else take_rows(column, rows)
+
+        return ExamPredictions(
+            self.model,
+            self.correct[rows],
+            take(self.y),
+            {method: answers[rows] for method, answers in self.by_method.items()},
+            take(self.weights),
+            take(self.X),
+            None if self.clusters is None else self.clusters.select(rows),
+            take(self.margins),
+            None if self.unpredicted is None else self.unpredicted.take(rows),
+            self.y if self.all_y is None else self.all_y,
+        )
+
+    def __len__(self) -> int:
+        return len(self.correct)
+
+    @property
+    def row_weights(self) -> Array:
+        """The weights of the rows, ones if they have none."""
+        return np.ones(len(self)) if self.weights is None else self.weights
+
+    @property
+    def labels(self) -> Array:
+        """The labels or values of the rows, for a metric that needs them."""
+        assert self.y is not None
+        return self.y
+
+    @property
+    def classes(self) -> Array:
+        """The classes that the columns of the model's probabilities stand for."""
+        if hasattr(self.model, "classes_"):
+            return np.asarray(self.model.classes_)
+        return np.unique(self.labels if self.all_y is None else self.all_y)
+
+    @property
+    def errors(self) -> Array:
+        """The error of each predicted value."""
+        return np.asarray(self.by_method["predict"].ravel() - self.labels)
+
+    @property
+    def has_one_label(self) -> bool:
+        """Whether the rows are of one class, or have one value."""
+        return self.y is not None and bool((self.y == self.y[0]).all())
+
+    def find_sides(self, scorer: Scorer) -> tuple[Array, Array] | None:
+        """Return the scores of the rows, and whether each is of the positive class; None for other metrics than AUC.
+
+        None too if the rows, or the model, do not have two classes.
+        """
+        if self.y is None or not is_same_scorer(scorer, AUC) or len(self.classes) != 2:
+            return None
+        answers = next(self.by_method[name] for name in AUC._response_method if name in self.by_method)
+        return answers if answers.ndim == 1 else answers[:, 1], self.y == self.classes[1]
+
+    def score(self, scoring: Scoring) -> float:
+        """Return the score over the rows."""
+        if self.y is None:
+            weights = self.row_weights
+            return float((weights * self.correct).sum() / weights.sum()) if weights.any() else math.nan
+        if not is_sklearn_scorer(scoring.scorer):
+            return float(scoring.scorer(self.model, self.X, self.y))
+        classes = None if scoring.regression else self.classes
+        options = {} if self.weights is None else {"sample_weight": self.weights}
+        responder = Responder(self.model, classes, self.by_method.__getitem__)
+        return float(scoring.scorer(responder, self.y[:, None], self.y, **options))
+
+
+class Responder(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """Stands in for a model before a scorer: gives the answers to the rows of an exam, in their order.
+
+    Parameters
+    ----------
+    model : estimator
+        The model.
+    classes : array or None
+        Its classes; None for a regressor.
+    answer : callable
+        Returns the model's answers by a method.
+    """
+
+    def __init__(self, model: Any, classes: Array | None, answer: Callable[[str], Array]) -> None:
+        self.model = model
+        self.classes = classes
+        self.answer = answer
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "classes_" and self.classes is not None:
+            return self.classes
+        if name not in _RESPONSE_METHODS or not hasattr(self.model, name):
+            raise AttributeError(name)
+
+        def respond(X: Any) -> Array:
+            return np.take(self.answer(name), np.arange(X.shape[0]), axis=0, mode="wrap")
+
+        # scikit-learn looks at the name of the method it was given.
+        respond.__name__ = name
+        return respond
+
+    def __sklearn_tags__(self) -> Tags:
+        if hasattr(self.model, "__sklearn_tags__"):
+            return get_tags(self.model)
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "regressor" if self.classes is None else "classifier"
+        return tags
+
+
+def predict_exam(
+    model: Any, rows: LabeledRows, scoring: Scoring, methods: Collection[str] = (), *, margins: bool = False
+) -> ExamPredictions:
+    """Predict rows, and return what the score will need.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model.
+    rows : LabeledRows
+        The rows.
+    scoring : Scoring
+        What the answers are for.
+    methods : collection of str
+        The methods that the scorer asks for, if an exam before showed them.
+    margins : bool, default=False
+        Whether to return margins; the model needs `predict_proba`.
+    """
+    unpredicted: Unpredicted | None = None
+    known: dict[str, Array] = {}
+
+    def answer(method: str) -> Array:
+        nonlocal unpredicted
+        if method not in known:
+            known[method], unpredicted = predict_rows(model, method, rows.X, len(rows), unpredicted)
+        return known[method]
+
+    found_margins = None
+    if margins:
+        probabilities = answer("predict_proba")
+        found_margins = _top_two_margins(probabilities)
+        if _predicts_most_probable(model):
+            known["predict"] = model.classes_[probabilities.argmax(axis=1)]
+    predicted = answer("predict").ravel()
+    if predicted.shape != rows.y.shape:
+        raise ValueError(f"predict returned {predicted.shape[0]} predictions for {rows.y.shape[0]} rows.")
+    part = ExamPredictions(model, predicted == rows.y, weights=rows.weights, clusters=rows.clusters)
+    if not scoring.is_accuracy:
+        part = replace(part, y=rows.y, X=None if is_sklearn_scorer(scoring.scorer) else rows.X)
+        by_method = {method: answer(method) for method in methods or _find_methods(part, scoring, answer)}
+        part = replace(part, by_method=by_method)
+    return replace(part, margins=found_margins, unpredicted=unpredicted)
+
+
+def _find_methods(part: ExamPredictions, scoring: Scoring, answer: Callable[[str], Array]) -> list[str]:
+    """Let a scorer ask for what it needs; whether it can score these few rows does not matter yet."""
+    methods = ["predict"]
+
+    def note(method: str) -> Array:
+        methods.append(method)
+        return answer(method)
+
+    if is_sklearn_scorer(scoring.scorer):
+        try:
+            with contextlib.suppress(ValueError, ArithmeticError):
+                classes = None if scoring.regression else part.classes
+                scoring.scorer(Responder(part.model, classes, note), part.labels[:, None], part.labels)
+        except AttributeError as error:
+            # Such as `predict_proba`, which the model does not have.
+            raise AttributeError(str(error).replace(Responder.__name__, type(part.model).__name__)) from None
+    return methods
+
+
+def predict_rows(
+    model: Any, method: str, X: Any, n_rows: int, known: Unpredicted | None = None
+) -> tuple[Array, Unpredicted | None]:
+    """Return a model's answers for all rows it can predict, and the other rows, whose answers mean nothing.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model.
+    method : str
+        Such as "predict".
+    X : table of n_rows
+        The rows.
+    known : Unpredicted, optional
+        The rows that it cannot predict, if they are known.
+
+    Raises
+    ------
+    ValueError, KeyError
+        If it can predict no row.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import OrdinalEncoder
+    >>> encoder = OrdinalEncoder().fit([["Lima"], ["Oslo"]])
+    >>> answers, unpredicted = predict_rows(encoder, "transform", np.array([["Oslo"], ["Pune"], ["Lima"]]), 3)
+    >>> answers.ravel().tolist(), unpredicted.mask.tolist()
+    ([1.0, 1.0, 0.0], [False, True, False])
+    """
+    predict: Callable[[Any], Any] = getattr(model, method)
+    rows = np.arange(n_rows) if known is None else np.flatnonzero(~known.mask)
+    try:
+        answers = predict(X if known is None else take_rows(X, rows))
+    except (ValueError, KeyError) as error:
+        return predict_in_parts(model, predict, X, rows, n_rows, error)
+    return (np.asarray(answers), None) if known is None else (scatter([(rows, answers)], n_rows), known)
+
+
+def _predicts_most_probable(model: Any) -> bool:
+    """Whether `predict` returns the most probable class, so that it need not be called beside `predict_proba`."""
+    predict = getattr(type(model), "predict", None)
+    origin = (getattr(predict, "__module__", "").split(".")[0], getattr(predict, "__qualname__", ""))
+    return origin in _PREDICT_BY_PROBABILITY
+
+
+def _top_two_margins(probabilities: Array) -> Margins:
+    """Return the gap between the two most probable classes; 1 where the model knows one class only."""
+    if probabilities.shape[1] < 2:
+        return np.ones(len(probabilities), dtype=np.float32)
+    two = np.partition(probabilities, -2, axis=1)[:, -2:]
+    return np.asarray(two[:, 1] - two[:, 0], dtype=np.float32)
+
+
+def make_synthetic_predictions(target: Target) -> ExamPredictions:
+    """Return predictions of a few rows of a target, most of them right, without any model.
+
+    The values of a data set on disk are not known before they are read; others take their place.
+
+    Parameters
+    ----------
+    target : Labels or Values
+        Classes, or values to take a few of.
+
+    Examples
+    --------
+    >>> predictions = make_synthetic_predictions(Labels.encode(["no", "yes"]))
+    >>> predictions.y.tolist(), predictions.model.predict(np.zeros((6, 1))).tolist()
+    (['no', 'yes', 'no', 'yes', 'no', 'yes'], ['yes', 'no', 'no', 'yes', 'no', 'yes'])
+    """
+    classes = None
+    if isinstance(target, Labels):
+        classes = target.classes[:_N_SYNTHETIC]
+        truth = np.tile(np.arange(len(classes)), 3)
+        # The first of the three rows of each class is predicted as the next class.
+        guess = np.where(np.arange(len(truth)) < len(classes), (truth + 1) % len(classes), truth)
+        chances = (np.eye(len(classes))[guess] + 1 / len(classes)) / 2
+        y = classes[truth]
+        answers = {
+            "predict": classes[guess],
+            "predict_proba": chances,
+            "predict_log_proba": np.log(chances),
+            "decision_function": chances[:, 1] - chances[:, 0] if len(classes) == 2 else chances,
+        }
+    else:
+        column, y = target.column, np.linspace(0.5, 3.2, _N_SYNTHETIC)
+        if column.min() < column.max():
+            some = column[np.linspace(0, len(column) - 1, _N_SYNTHETIC).astype(np.intp)]
+            y = np.concatenate([some, [column.min(), column.max()]])
+        answers = {"predict": (y + y.mean()) / 2}
+    model = Responder(SimpleNamespace(**answers), classes, answers.__getitem__)
+    return ExamPredictions(model, answers["predict"] == y, y, answers)
