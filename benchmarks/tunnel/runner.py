@@ -17,9 +17,9 @@ from fitwithin._core.records import NO_LIMITS, Exam, FitLimits, Lesson, Mask, Ro
 from fitwithin._core.target import Array
 from fitwithin._pools.pool import Pool
 from fitwithin.backends import ExamReport, FitReport, FitSettings, PendingDump, ScoreReport
-from fitwithin.backends._early_stopping import StopSignal
+from fitwithin.backends._early_stopping.several_calls import restart_until
 from fitwithin.backends._early_stopping.solvers import report_iterations
-from fitwithin.backends._early_stopping.steps import StepTimer, restart_until
+from fitwithin.backends._early_stopping.stop_signal import StepTimer, StopSignal
 from fitwithin.backends._exam_predictions import ExamPredictions
 from fitwithin.backends._model_runner import MAX_PIECE_ROWS, ModelRunner, split_exam
 from fitwithin.backends._process.saved_model import predict_load_seconds

@@ -137,11 +137,12 @@ class ModelRunner:
         learner's own seconds, and nothing of memory and exams.
         """
         params = pass_validation_set(self.model, {**rows.row_params, **fit_params}, rows.y)
-        if stop_signal is None and len(params) > len(rows.row_params):
+        takes_rows = takes_validation_set(self.model)
+        if stop_signal is None and takes_rows:
             # The early-stopping fit of a pipeline takes validation rows through its earlier steps.
-            stop_signal = StopSignal(math.inf) if takes_validation_set(self.model) else None
+            stop_signal = StopSignal(math.inf)
         with warnings.catch_warnings(record=True) as caught:
-            if takes_validation_set(self.model):
+            if takes_rows:
                 warnings.filterwarnings("ignore", DEPRECATION)
             start = time.monotonic()
             if stop_signal is None or early_stopping is None:

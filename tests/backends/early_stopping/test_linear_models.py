@@ -110,7 +110,7 @@ def test_lbfgs_without_callbacks_reaches_an_equally_good_model_in_several_calls(
     learner = clone(LBFGS).set_params(max_iter=30)
     best = log_loss(Y, clone(learner).fit(X, Y).predict_proba(X))
 
-    fit_in_several_calls(learner, lambda: learner.fit(X, Y), questions(10))
+    fit_in_several_calls(learner, X, Y, questions(10), {})
 
     assert 3 < learner.n_iter_[0] <= 30
     assert log_loss(Y, learner.predict_proba(X)) == pytest.approx(best, rel=0.01)

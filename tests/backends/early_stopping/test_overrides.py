@@ -6,13 +6,8 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from fitwithin.backends._early_stopping.steps import (
-    WarningRecorder,
-    must_fit_in_one_call,
-    override_method,
-    preserve_attributes,
-    save_random_state,
-)
+from fitwithin.backends._early_stopping.several_calls import WarningRecorder, must_fit_in_one_call, save_random_state
+from fitwithin.backends._early_stopping.stop_signal import preserve_attributes
 
 
 def test_attributes_are_restored_after_an_error():
@@ -27,8 +22,13 @@ def test_attributes_are_restored_after_an_error():
 def test_an_overridden_method_is_restored_after_an_error():
     forest = RandomForestClassifier(7)
 
-    with pytest.raises(ZeroDivisionError), override_method(forest, "fit", lambda: 1 / 0):
-        forest.fit()
+    def override_and_fail():
+        with preserve_attributes(forest, "fit"):
+            forest.fit = lambda: 1 / 0
+            forest.fit()
+
+    with pytest.raises(ZeroDivisionError):
+        override_and_fail()
 
     assert "fit" not in vars(forest)
     assert forest.fit.__func__ is RandomForestClassifier.fit

@@ -1,8 +1,9 @@
-"""Fits that stop early, when a stop signal says so."""
+"""Fits that stop early, when a stop signal says so, and the learners that are known."""
 
 from fitwithin.backends._early_stopping.registry import (
     EarlyStoppingFit,
     find_early_stopping,
+    find_traits,
     knows_steps,
     register_early_stopping,
 )
@@ -12,6 +13,7 @@ __all__ = [
     "EarlyStoppingFit",
     "StopSignal",
     "find_early_stopping",
+    "find_traits",
     "knows_steps",
     "make_stop_signal",
     "register_early_stopping",

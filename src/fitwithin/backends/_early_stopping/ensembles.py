@@ -10,16 +10,13 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
-from fitwithin.backends._early_stopping.steps import (
-    StepTimer,
+from fitwithin.backends._early_stopping.several_calls import (
     WarningRecorder,
     advance_until,
     must_fit_in_one_call,
-    override_method,
-    preserve_attributes,
     save_random_state,
 )
-from fitwithin.backends._early_stopping.stop_signal import StopSignal
+from fitwithin.backends._early_stopping.stop_signal import StepTimer, StopSignal, preserve_attributes
 
 # Rows above which `early_stopping="auto"` of histogram boosting is on; from scikit-learn's documentation.
 _AUTO_EARLY_STOPPING_ROWS = 10_000
@@ -127,11 +124,6 @@ def fit_catboost(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: 
     learner.fit(X, y, callbacks=[*(others.pop("callbacks", None) or []), StopCatBoost()], **others)
 
 
-def can_stop_catboost(learner: Any) -> bool:
-    """Return whether CatBoost trains on the CPU; on a GPU it calls no callbacks."""
-    return str(learner.get_params().get("task_type", "CPU")).upper() == "CPU"
-
-
 def fit_gradient_boosting(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
     """Fit gradient boosting and check the time in its monitor after every stage.
 
@@ -170,21 +162,14 @@ def fit_hist_gradient_boosting(
         learner_stops = uses_early_stopping and bool(own_should_stop(scores))
         return learner_stops or not timer.finish_step()
 
-    with (
-        preserve_attributes(learner, "early_stopping", "validation_fraction", "scoring"),
-        override_method(learner, "_should_stop", should_stop),
-    ):
+    with preserve_attributes(learner, "_should_stop", "early_stopping", "validation_fraction", "scoring"):
+        learner._should_stop = should_stop
         if not uses_early_stopping:
             # All rows stay in training. The loss is the cheapest score, and its value is not used.
             learner.early_stopping, learner.validation_fraction, learner.scoring = True, None, "loss"
         learner.fit(X, y, **params)
     if not uses_early_stopping:
         learner.do_early_stopping_, learner.train_score_ = False, np.array([])
-
-
-def can_stop_hist_gradient_boosting(learner: Any) -> bool:
-    """Return whether this version of scikit-learn has the private method that the fit overrides."""
-    return hasattr(learner, "_should_stop")
 
 
 def _uses_own_early_stopping(learner: Any, X: Any, params: Mapping[str, Any]) -> bool:
@@ -226,11 +211,6 @@ def fit_bagging(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: M
         # `estimators_samples_` draws the rows of each member from this private attribute. A call leaves only the seeds
         # of the members that it added.
         learner._seeds = np.array(seeds)
-
-
-def can_stop_bagging(learner: Any) -> bool:
-    """Return whether bagging accepts `warm_start`; it refuses it together with an out-of-bag score."""
-    return not learner.oob_score
 
 
 def _add_members(learner: Any, stop_signal: StopSignal, fit: Callable[[], object]) -> None:

@@ -1,17 +1,17 @@
-"""The learners that can be stopped early: those that the user registered, and those that fitwithin knows."""
+"""What is known of families of learners: how they are stopped early, and what their fits cost; and the user's own."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Protocol
 
+from fitwithin._core.cost import LearnerTraits
 from fitwithin.backends._early_stopping import ensembles, solvers
-from fitwithin.backends._early_stopping.steps import override_method
-from fitwithin.backends._early_stopping.stop_signal import StopSignal
-from fitwithin.backends._early_stopping.validation_set import transform_validation_set
+from fitwithin.backends._early_stopping.stop_signal import StopSignal, preserve_attributes
+from fitwithin.backends._early_stopping.validation_set import pass_validation_set
 
 
 class EarlyStoppingFit(Protocol):
@@ -98,6 +98,24 @@ def find_early_stopping(learner: Any) -> EarlyStoppingFit | None:
     return _find(learner)[0]
 
 
+def find_traits(learner: Any) -> LearnerTraits:
+    """Return what is known of a learner, or of the last step of a pipeline; the defaults if it is not listed.
+
+    Examples
+    --------
+    >>> from sklearn.svm import SVC
+    >>> find_traits(SVC()).growth
+    1.75
+    """
+    return next((known.traits for known in _list_families(find_inner_learner(learner))), LearnerTraits())
+
+
+def _list_families(learner: Any) -> Iterator[_KnownLearner]:
+    """Yield the families of a learner and its parents."""
+    families = (KNOWN_LEARNERS.get(name_family(cls)) for cls in type(learner).__mro__)
+    return (known for known in families if known is not None)
+
+
 def _find(learner: Any) -> tuple[EarlyStoppingFit | None, bool]:
     """Return the function that fits this learner and can stop early, or None, and whether it knows its steps."""
     classes = [cls for cls in type(learner).__mro__ if _uses_fit_of(learner, cls)]
@@ -105,10 +123,14 @@ def _find(learner: Any) -> tuple[EarlyStoppingFit | None, bool]:
         if cls in _REGISTERED:
             return _REGISTERED[cls]
     for cls in classes:
-        known = _KNOWN_LEARNERS.get(name_family(cls))
-        found = (None, False) if known is None else known.find(learner)
-        if found[0] is not None:
-            return found
+        known = KNOWN_LEARNERS.get(name_family(cls))
+        if known is None or known.fit is None or not (known.condition is None or known.condition(learner)):
+            continue
+        if known.inner is None:
+            return known.fit, known.knows_steps
+        inner_fit, inner_knows_steps = _find(known.inner(learner))
+        if inner_fit is not None:
+            return functools.partial(known.fit, inner_fit=inner_fit), inner_knows_steps
     return None, False
 
 
@@ -123,11 +145,8 @@ def find_inner_learner(learner: Any) -> Any:
     >>> find_inner_learner(make_pipeline(StandardScaler(), SVC()))
     SVC()
     """
-    for cls in type(learner).__mro__:
-        known = _KNOWN_LEARNERS.get(name_family(cls))
-        if known is not None and known.inner is not None:
-            return find_inner_learner(known.inner(learner))
-    return learner
+    inner = next((known.inner for known in _list_families(learner) if known.inner is not None), None)
+    return learner if inner is None else find_inner_learner(inner(learner))
 
 
 def _uses_fit_of(learner: Any, cls: type) -> bool:
@@ -146,14 +165,17 @@ def name_family(cls: type) -> str:
 
 @dataclass(frozen=True)
 class _KnownLearner:
-    """The functions that stop a family of learners; they import its library when they are called.
+    """What is known of a family of learners; the functions import its library when they are called.
 
     Parameters
     ----------
-    fit : callable
-        An early-stopping fit; of a wrapper, one that takes the `inner_fit` of the learner inside.
+    traits : LearnerTraits
+        What its fits cost and bring, before the first one.
+    fit : callable or None
+        An early-stopping fit; of a wrapper, one that takes the `inner_fit` of the learner inside. None if it cannot be
+        stopped early.
     condition : callable or None
-        Returns whether a learner's settings allow it; None if all do.
+        Returns whether a learner's settings allow `fit`; None if all do.
     inner : callable or None
         Returns the learner inside a wrapper, which is the one to stop. Its fit travels with the wrapper's, since
         another process does not know the learners that were registered in this one.
@@ -161,21 +183,11 @@ class _KnownLearner:
         False for solvers that converge: their largest number of steps says little.
     """
 
-    fit: Callable[..., None]
+    traits: LearnerTraits = field(default_factory=LearnerTraits)
+    fit: Callable[..., None] | None = None
     condition: Callable[[Any], bool] | None = None
     inner: Callable[[Any], Any] | None = None
     knows_steps: bool = True
-
-    def find(self, learner: Any) -> tuple[EarlyStoppingFit | None, bool]:
-        if self.condition is not None and not self.condition(learner):
-            return None, False
-        fit = self.fit
-        if self.inner is None:
-            return fit, self.knows_steps
-        inner_fit, inner_knows_steps = _find(self.inner(learner))
-        if inner_fit is None:
-            return None, False
-        return functools.partial(fit, inner_fit=inner_fit), inner_knows_steps
 
 
 def fit_pipeline(
@@ -191,10 +203,11 @@ def fit_pipeline(
     def fit_last_step(X: Any, y: Any = None, **others: Any) -> Any:
         # The call below needs the method that this function replaces.
         del last.fit
-        inner_fit(last, X, y, stop_signal, transform_validation_set(learner, others))
+        inner_fit(last, X, y, stop_signal, pass_validation_set(last, others, y, learner[:-1]))
         return last
 
-    with override_method(last, "fit", fit_last_step):
+    with preserve_attributes(last, "fit"):
+        last.fit = fit_last_step
         learner.fit(X, y, **params)
 
 
@@ -211,29 +224,52 @@ def fit_label_encoded_classifier(
     inner_fit(learner.estimator_, X, codes, stop_signal, params)
 
 
-_FOREST = _KnownLearner(ensembles.fit_forest)
-_SGD = _KnownLearner(solvers.fit_sgd, knows_steps=False)
+_BOOSTER = LearnerTraits(
+    0.9, 0.15, model_growing_share=0.0, spread=0.1, worth_share=0.8, oversampling_pays=True, later_step_cost=0.8
+)
+_FOREST = LearnerTraits(1.05, 0.25, spread=0.1, worth_share=0.6)
+_TREE = LearnerTraits(1.1, spread=0.05)
+_SOLVER = LearnerTraits(1.2, 0.6, model_growing_share=0.0, spread=0.35, worth_share=0.6)
+_LINEAR = LearnerTraits(1.05, model_growing_share=0.0, spread=0.3, worth_share=0.6)
+_SGD = LearnerTraits(1.05, model_growing_share=0.0, spread=0.12, worth_share=0.6)
+_NETWORK = LearnerTraits(0.95, 0.6, model_growing_share=0.0, spread=0.12, worth_share=0.6)
+_SVM = LearnerTraits(1.75, spread=0.2, exam_growth=0.5)
+_LAZY = LearnerTraits(1.0, spread=0.15, exam_growth=0.8)
 
-_KNOWN_LEARNERS = {
-    "lightgbm.LGBM": _KnownLearner(ensembles.fit_lightgbm),
-    "xgboost.XGB": _KnownLearner(ensembles.fit_xgboost),
-    "catboost.CatBoost": _KnownLearner(ensembles.fit_catboost, condition=ensembles.can_stop_catboost),
-    "sklearn.GradientBoosting": _KnownLearner(ensembles.fit_gradient_boosting),
+_GRADIENT_DESCENT = _KnownLearner(_SGD, solvers.fit_sgd, knows_steps=False)
+
+KNOWN_LEARNERS = {
+    "lightgbm.LGBM": _KnownLearner(_BOOSTER, ensembles.fit_lightgbm),
+    "xgboost.XGB": _KnownLearner(_BOOSTER, ensembles.fit_xgboost),
+    # On a GPU it calls no callbacks.
+    "catboost.CatBoost": _KnownLearner(
+        _BOOSTER, ensembles.fit_catboost, lambda learner: learner.get_params().get("task_type", "CPU").upper() == "CPU"
+    ),
+    "sklearn.GradientBoosting": _KnownLearner(_BOOSTER, ensembles.fit_gradient_boosting),
+    # The fit overrides this private method.
     "sklearn.HistGradientBoosting": _KnownLearner(
-        ensembles.fit_hist_gradient_boosting, condition=ensembles.can_stop_hist_gradient_boosting
+        _BOOSTER, ensembles.fit_hist_gradient_boosting, lambda learner: hasattr(learner, "_should_stop")
     ),
-    "sklearn.RandomForest": _FOREST,
-    "sklearn.ExtraTrees": _FOREST,
-    "sklearn.Bagging": _KnownLearner(ensembles.fit_bagging, condition=ensembles.can_stop_bagging),
+    **dict.fromkeys(("sklearn.RandomForest", "sklearn.ExtraTrees"), _KnownLearner(_FOREST, ensembles.fit_forest)),
+    # It refuses `warm_start` together with an out-of-bag score.
+    "sklearn.Bagging": _KnownLearner(_FOREST, ensembles.fit_bagging, lambda learner: not learner.oob_score),
+    **dict.fromkeys(("sklearn.DecisionTree", "sklearn.ExtraTree"), _KnownLearner(_TREE)),
+    # `liblinear` has no iterations of all classes.
     "sklearn.LogisticRegression": _KnownLearner(
-        solvers.fit_logistic_regression, condition=solvers.can_stop_logistic_regression, knows_steps=False
+        _SOLVER, solvers.fit_logistic_regression, lambda learner: bool(learner.solver != "liblinear"), knows_steps=False
     ),
-    "sklearn.SGD": _SGD,
-    "sklearn.Perceptron": _SGD,
-    "sklearn.PassiveAggressive": _SGD,
+    **dict.fromkeys(("sklearn.SGD", "sklearn.Perceptron", "sklearn.PassiveAggressive"), _GRADIENT_DESCENT),
+    **dict.fromkeys(("sklearn.LinearSVC", "sklearn.LinearSVR", "sklearn.Ridge"), _KnownLearner(_LINEAR)),
+    # The fit overrides this private method, except for `lbfgs`.
     "sklearn.MLP": _KnownLearner(
-        solvers.fit_neural_network, condition=solvers.can_stop_neural_network, knows_steps=False
+        _NETWORK,
+        solvers.fit_neural_network,
+        lambda learner: learner.solver == "lbfgs" or hasattr(learner, "_backprop"),
+        knows_steps=False,
     ),
-    "sklearn.Pipeline": _KnownLearner(fit_pipeline, inner=get_last_step),
-    "fitwithin.LabelEncoded": _KnownLearner(fit_label_encoded_classifier, inner=attrgetter("estimator")),
+    **dict.fromkeys(("sklearn.SVC", "sklearn.NuSVC", "sklearn.SVR", "sklearn.NuSVR"), _KnownLearner(_SVM)),
+    **dict.fromkeys(("sklearn.KNeighbors", "sklearn.RadiusNeighbors", "sklearn.GaussianNB"), _KnownLearner(_LAZY)),
+    "sklearn.Pipeline": _KnownLearner(fit=fit_pipeline, inner=get_last_step),
+    "fitwithin.LabelEncoded": _KnownLearner(fit=fit_label_encoded_classifier, inner=attrgetter("estimator")),
 }
+"""Families of learners by the name of their library and their class; `name_family` makes it."""

@@ -10,19 +10,39 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from fitwithin.backends._early_stopping.steps import (
-    StepTimer,
+from fitwithin.backends._early_stopping.several_calls import (
     WarningRecorder,
     must_fit_in_one_call,
-    override_method,
-    preserve_attributes,
     restart_until,
     save_random_state,
 )
-from fitwithin.backends._early_stopping.stop_signal import StopSignal
+from fitwithin.backends._early_stopping.stop_signal import StepTimer, StopSignal, preserve_attributes
 
-FitCall = Callable[[], object]
-"""Fit the learner with its current parameters."""
+
+class _StopLbfgs:
+    """A scikit-learn callback that ends L-BFGS between two iterations."""
+
+    def __init__(self, stop_signal: StopSignal, max_iterations: int) -> None:
+        # The number of iterations until it converges is unknown.
+        stop_signal.give_up_over = None
+        self.timer = StepTimer(stop_signal, max_iterations)
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        """Do nothing; the protocol asks for this method."""
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        """Do nothing; the protocol asks for this method."""
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        """Stop before any iteration but the first; scikit-learn 1.9 passes `StopIteration` on to scipy."""
+        is_iteration = context.max_subtasks == 0
+        if is_iteration and context.task_id == 0:
+            self.timer.begin_steps()
+        if is_iteration and context.task_id > 0 and not self.timer.finish_step():
+            raise StopIteration
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> None:
+        """Do nothing; it is also called after the last iteration, when scipy does not catch `StopIteration`."""
 
 
 def fit_logistic_regression(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
@@ -30,19 +50,20 @@ def fit_logistic_regression(learner: Any, X: Any, y: Any, stop_signal: StopSigna
 
     With enough time the model equals that of a plain fit.
     """
-
-    def fit() -> None:
-        learner.fit(X, y, **params)
-
-    if learner.solver == "lbfgs" and hasattr(learner, "set_callbacks"):
-        _fit_with_callback(learner, fit, stop_signal)
-    else:
-        fit_in_several_calls(learner, fit, stop_signal)
-
-
-def can_stop_logistic_regression(learner: Any) -> bool:
-    """Return whether the solver can be stopped; `liblinear` cannot, because it has no iterations of all classes."""
-    return bool(learner.solver != "liblinear")
+    if learner.solver != "lbfgs" or not hasattr(learner, "set_callbacks"):
+        fit_in_several_calls(learner, X, y, stop_signal, params)
+        return
+    stop = _StopLbfgs(stop_signal, learner.max_iter)
+    # scikit-learn 1.9 has no public way to read the callbacks that the user set.
+    user_callbacks = getattr(learner, "_skl_callbacks", [])
+    recorder = WarningRecorder()
+    learner.set_callbacks(*user_callbacks, stop)
+    try:
+        recorder.record(lambda: learner.fit(X, y, **params))
+    finally:
+        learner.set_callbacks(*user_callbacks)
+    stop.timer.finish_fit()
+    recorder.show(unless=lambda warning: stop.timer.is_stopped and issubclass(warning.category, ConvergenceWarning))
 
 
 def fit_sgd(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
@@ -51,23 +72,19 @@ def fit_sgd(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mappi
     Epochs that `partial_fit` adds at the end have no stopping rule but the time, and are slower. It resets an adaptive
     learning rate, so that no epochs are added there.
     """
-
-    def fit() -> None:
-        learner.fit(X, y, **params)
-
-    if "coef_init" in params or "intercept_init" in params:
-        # The learner changes these arrays in place, so that only one call can start from them.
-        fit()
-        stop_signal.finish_setup()
-        return
     weights = {name: value for name, value in params.items() if name == "sample_weight"}
     is_adaptive = getattr(learner, "learning_rate", None) == "adaptive"
     add_epoch = None if is_adaptive else lambda: learner.partial_fit(X, y, **weights)
-    fit_in_several_calls(learner, fit, stop_signal, add_epoch)
+    fit_in_several_calls(learner, X, y, stop_signal, params, add_epoch)
 
 
 def fit_in_several_calls(
-    learner: Any, fit: FitCall, stop_signal: StopSignal, add_iteration: FitCall | None = None
+    learner: Any,
+    X: Any,
+    y: Any,
+    stop_signal: StopSignal,
+    params: Mapping[str, Any],
+    add_iteration: Callable[[], object] | None = None,
 ) -> None:
     """Fit from scratch with more and more iterations, see `restart_until`, and add iterations while there is time.
 
@@ -79,15 +96,18 @@ def fit_in_several_calls(
     ----------
     learner : estimator
         Has `max_iter`, `warm_start`, `random_state` and `n_iter_`.
-    fit : callable
-        Fits the learner with its current parameters.
+    X, y
+        The training rows.
     stop_signal : StopSignal
         Time left.
+    params : dict
+        Other arguments of its `fit`.
     add_iteration : callable or None
         Adds an iteration to the last call; None if that is impossible.
     """
-    if must_fit_in_one_call(learner, learner.max_iter):
-        fit()
+    # The learner changes initial coefficients in place, so that only one call can start from them.
+    if must_fit_in_one_call(learner, learner.max_iter) or {"coef_init", "intercept_init"} & set(params):
+        learner.fit(X, y, **params)
         stop_signal.finish_setup()
         return
     max_iterations = learner.max_iter
@@ -97,7 +117,7 @@ def fit_in_several_calls(
     def start_anew(n_iterations: int) -> bool:
         restore_random_state()
         learner.warm_start, learner.max_iter = False, n_iterations
-        recorder.record(fit)
+        recorder.record(lambda: learner.fit(X, y, **params))
         return _count_iterations(learner) >= n_iterations
 
     with preserve_attributes(learner, "max_iter", "warm_start", "random_state"):
@@ -145,46 +165,6 @@ def _count_iterations(learner: Any) -> int:
     return int(np.max(learner.n_iter_))
 
 
-class _StopLbfgs:
-    """A scikit-learn callback that ends L-BFGS between two iterations."""
-
-    def __init__(self, stop_signal: StopSignal, max_iterations: int) -> None:
-        # The number of iterations until it converges is unknown.
-        stop_signal.give_up_over = None
-        self.timer = StepTimer(stop_signal, max_iterations)
-
-    def setup(self, estimator: Any, context: Any) -> None:
-        """Do nothing; the protocol asks for this method."""
-
-    def teardown(self, estimator: Any, context: Any) -> None:
-        """Do nothing; the protocol asks for this method."""
-
-    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
-        """Stop before any iteration but the first; scikit-learn 1.9 passes `StopIteration` on to scipy."""
-        is_iteration = context.max_subtasks == 0
-        if is_iteration and context.task_id == 0:
-            self.timer.begin_steps()
-        if is_iteration and context.task_id > 0 and not self.timer.finish_step():
-            raise StopIteration
-
-    def on_fit_task_end(self, estimator: Any, context: Any) -> None:
-        """Do nothing; it is also called after the last iteration, when scipy does not catch `StopIteration`."""
-
-
-def _fit_with_callback(learner: Any, fit: FitCall, stop_signal: StopSignal) -> None:
-    stop = _StopLbfgs(stop_signal, learner.max_iter)
-    # scikit-learn 1.9 has no public way to read the callbacks that the user set.
-    user_callbacks = getattr(learner, "_skl_callbacks", [])
-    recorder = WarningRecorder()
-    learner.set_callbacks(*user_callbacks, stop)
-    try:
-        recorder.record(fit)
-    finally:
-        learner.set_callbacks(*user_callbacks)
-    stop.timer.finish_fit()
-    recorder.show(unless=lambda warning: stop.timer.is_stopped and issubclass(warning.category, ConvergenceWarning))
-
-
 class _StopTraining(KeyboardInterrupt):
     """Ends the fit of a network, which keeps its weights after a `KeyboardInterrupt`."""
 
@@ -195,22 +175,9 @@ def fit_neural_network(learner: Any, X: Any, y: Any, stop_signal: StopSignal, pa
     With enough time the model equals that of a plain fit. A fit that stops within an epoch keeps its weights but does
     not count the epoch in `n_iter_`. The solver `lbfgs` has no batches; see `fit_in_several_calls`.
     """
-
-    def fit() -> None:
-        learner.fit(X, y, **params)
-
     if learner.solver == "lbfgs":
-        fit_in_several_calls(learner, fit, stop_signal)
-    else:
-        _fit_by_batches(learner, fit, stop_signal)
-
-
-def can_stop_neural_network(learner: Any) -> bool:
-    """Return whether this version of scikit-learn has the private method that `_fit_by_batches` overrides."""
-    return learner.solver == "lbfgs" or hasattr(learner, "_backprop")
-
-
-def _fit_by_batches(learner: Any, fit: FitCall, stop_signal: StopSignal) -> None:
+        fit_in_several_calls(learner, X, y, stop_signal, params)
+        return
     # A network stops when its loss no longer falls, so its epochs are not known.
     stop_signal.give_up_over = None
     timer = StepTimer(stop_signal)
@@ -225,8 +192,9 @@ def _fit_by_batches(learner: Any, fit: FitCall, stop_signal: StopSignal) -> None
         return backprop(*batch, **others)
 
     recorder = WarningRecorder()
-    with override_method(learner, "_backprop", check_time_and_backprop), suppress(_StopTraining):
-        recorder.record(fit)
+    with preserve_attributes(learner, "_backprop"), suppress(_StopTraining):
+        learner._backprop = check_time_and_backprop
+        recorder.record(lambda: learner.fit(X, y, **params))
     # scikit-learn has no category of its own for this warning, so its text must tell.
     recorder.show(unless=lambda warning: timer.is_stopped and "interrupted by user" in str(warning.message))
     report_iterations(stop_signal, learner.n_iter_, learner.max_iter if timer.is_stopped else learner.n_iter_)

@@ -1,9 +1,12 @@
-"""The signal that tells a running fit when to stop, and that the fit tells its steps."""
+"""The signal that tells a running fit when to stop, and what a fit needs to obey it."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from inspect import ismethod
+from typing import Any
 
 from fitwithin._core.records import FitLimits
 
@@ -185,3 +188,98 @@ def make_stop_signal(limits: FitLimits, clock: Callable[[], float] = time.monoto
         return None
     seconds = _MAX_SECONDS if limits.stop_after is None else limits.stop_after
     return StopSignal(seconds, clock, give_up_over=limits.give_up_over)
+
+
+class StepTimer:
+    """Decides after each step whether there is time for another one, as long as the last.
+
+    A fit that knows when its first step begins calls `begin_steps`. Otherwise the first step is not timed, because the
+    setup of the fit counts towards it: the setup is then what the first step took longer than the mean of the later
+    ones, unless the fit called `StopSignal.finish_setup` itself.
+
+    Parameters
+    ----------
+    stop_signal : StopSignal
+        Time left. Its `setup_seconds` and steps are set at each step, its `skipped_seconds` when there is no time for
+        another.
+    max_steps : int, default=0
+        Steps of a complete fit; 0 if the number is unknown.
+
+    Examples
+    --------
+    >>> from fitwithin.testing import FakeClock
+    >>> clock = FakeClock()
+    >>> timer = StepTimer(StopSignal(10, clock=clock))
+    >>> clock.advance(5)
+    >>> timer.finish_step()
+    True
+    >>> clock.advance(3)
+    >>> timer.finish_step()
+    False
+    """
+
+    def __init__(self, stop_signal: StopSignal, max_steps: int = 0) -> None:
+        self._stop_signal = stop_signal
+        self._max_steps = max_steps
+        self._n_steps = 0
+        self._n_timed_steps = 0
+        self._estimates_setup = False
+        self.is_stopped = False
+        self._left_at_start: float | None = None
+        self._left_before = 0.0
+
+    def begin_steps(self) -> None:
+        """Note that the setup is over; call it before the first step."""
+        self._left_at_start = self._left_before = self._stop_signal.seconds_left()
+        self._stop_signal.finish_setup(self._left_at_start)
+
+    def finish_step(self) -> bool:
+        """Return whether another step would end in time; call it once after every step."""
+        left = self._stop_signal.seconds_left()
+        if self._left_at_start is None:
+            self._left_at_start = self._left_before = left
+            self._estimates_setup = self._stop_signal.setup_seconds is None
+        else:
+            self._n_timed_steps += 1
+        last_step_seconds, self._left_before = self._left_before - left, left
+        self._n_steps += 1
+        mean_step_seconds = (self._left_at_start - left) / max(1, self._n_timed_steps)
+        if self._estimates_setup:
+            self._stop_signal.finish_setup(self._left_at_start + mean_step_seconds)
+        self.is_stopped = self._stop_signal.ends_after(
+            self._n_steps, self._max_steps, mean_step_seconds, left <= last_step_seconds
+        )
+        return not self.is_stopped
+
+    def finish_fit(self) -> None:
+        """Count the last step of a fit that asks before each step but the first."""
+        if not self.is_stopped:
+            self._stop_signal.count_steps(self._n_steps + 1)
+
+
+@contextmanager
+def preserve_attributes(learner: Any, *names: str) -> Iterator[None]:
+    """Restore these attributes of the learner at the end, also after an error; methods are those of its class again.
+
+    They are read as attributes because `get_params` of a user's subclass may not list all of them.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> learner = DummyClassifier(strategy="prior")
+    >>> with preserve_attributes(learner, "strategy", "fit"):
+    ...     learner.strategy, learner.fit = "uniform", lambda X, y: "not fitted"
+    ...     learner.fit([[0]], [0])
+    'not fitted'
+    >>> learner.fit([[0]], [0]).strategy
+    'prior'
+    """
+    before = {name: getattr(learner, name) for name in names}
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if ismethod(value):
+                vars(learner).pop(name, None)
+            else:
+                setattr(learner, name, value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -37,18 +37,6 @@ class ValidationSet:
     X: Any
     y: Array
 
-    def transform(self, steps: Pipeline) -> ValidationSet:
-        """Return the rows after the earlier steps of a pipeline, which are fitted."""
-        return replace(self, X=steps.transform(self.X)) if len(steps) else self
-
-    def as_arguments(self, learner: Any) -> dict[str, Any]:
-        """Return the rows as arguments of a booster's `fit`."""
-        arguments: dict[str, Any] = {_ARGUMENT: [(self.X, self.y)]}
-        if type(learner).__module__.startswith("xgboost"):
-            # Unless it is told not to, it prints a score for every tree.
-            arguments["verbose"] = False
-        return arguments
-
     def select_known(self, y: Array) -> ValidationSet:
         """Return the rows whose classes are among those of training rows; all rows of a regression."""
         is_known = np.ones(len(self.y), np.bool_) if self.y.dtype.kind == "f" else np.isin(self.y, y)
@@ -81,7 +69,9 @@ def add_validation_set(fit_params: Mapping[str, Any], X: Any, y: Array) -> dict[
     return {**fit_params, _ARGUMENT: ValidationSet(X, y)}
 
 
-def pass_validation_set(learner: Any, params: Mapping[str, Any], y: Array) -> dict[str, Any]:
+def pass_validation_set(
+    learner: Any, params: Mapping[str, Any], y: Array, earlier_steps: Pipeline | None = None
+) -> dict[str, Any]:
     """Return the arguments of a learner's `fit`, with validation rows in the form that it takes, if it takes them.
 
     Parameters
@@ -92,6 +82,8 @@ def pass_validation_set(learner: Any, params: Mapping[str, Any], y: Array) -> di
         From `add_validation_set`.
     y : array
         The training labels or values.
+    earlier_steps : Pipeline, optional
+        The fitted steps before the learner, in a pipeline.
     """
     others, rows = dict(params), params.get(_ARGUMENT)
     if not isinstance(rows, ValidationSet):
@@ -101,15 +93,8 @@ def pass_validation_set(learner: Any, params: Mapping[str, Any], y: Array) -> di
         return others
     rows = rows.select_known(y)
     if isinstance(learner, Pipeline):
-        # The last step gets them as they are, and `transform_validation_set` is called there.
+        # The last step gets them as they are, and this function is called again there.
         return {**others, f"{learner.steps[-1][0]}__{_ARGUMENT}": rows}
-    return {**others, **rows.as_arguments(learner)}
-
-
-def transform_validation_set(pipeline: Pipeline, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of the last step's `fit`, with validation rows after the earlier steps of its pipeline."""
-    others, rows = dict(params), params.get(_ARGUMENT)
-    if not isinstance(rows, ValidationSet):
-        return others
-    del others[_ARGUMENT]
-    return {**others, **rows.transform(pipeline[:-1]).as_arguments(pipeline[-1])}
+    others[_ARGUMENT] = [(earlier_steps.transform(rows.X) if earlier_steps else rows.X, rows.y)]
+    # Unless it is told not to, XGBoost prints a score for every tree.
+    return others | ({"verbose": False} if type(learner).__module__.startswith("xgboost") else {})

@@ -1,11 +1,10 @@
-"""Spread the steps of a fit over the time, and change a learner only while it is fitted."""
+"""Fit in several calls of more and more steps, for learners that cannot be stopped within a call."""
 
 from __future__ import annotations
 
 import numbers
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from sklearn.utils import check_random_state
@@ -33,85 +32,27 @@ _MIN_RESTART_GROWTH = 2
 _LEAST_MARGINAL_SHARE = 0.5
 
 
-class StepTimer:
-    """Decides after each step whether there is time for another one, as long as the last.
-
-    A fit that knows when its first step begins calls `begin_steps`. Otherwise the first step is not timed, because the
-    setup of the fit counts towards it: the setup is then what the first step took longer than the mean of the later
-    ones, unless the fit called `StopSignal.finish_setup` itself.
-
-    Parameters
-    ----------
-    stop_signal : StopSignal
-        Time left. Its `setup_seconds` and steps are set at each step, its `skipped_seconds` when there is no time for
-        another.
-    max_steps : int, default=0
-        Steps of a complete fit; 0 if the number is unknown.
-
-    Examples
-    --------
-    >>> from fitwithin.testing import FakeClock
-    >>> clock = FakeClock()
-    >>> timer = StepTimer(StopSignal(10, clock=clock))
-    >>> clock.advance(5)
-    >>> timer.finish_step()
-    True
-    >>> clock.advance(3)
-    >>> timer.finish_step()
-    False
-    """
-
-    def __init__(self, stop_signal: StopSignal, max_steps: int = 0) -> None:
-        self._stop_signal = stop_signal
-        self._max_steps = max_steps
-        self._n_steps = 0
-        self._n_timed_steps = 0
-        self._estimates_setup = False
-        self.is_stopped = False
-        self._left_at_start: float | None = None
-        self._left_before = 0.0
-
-    def begin_steps(self) -> None:
-        """Note that the setup is over; call it before the first step."""
-        self._left_at_start = self._left_before = self._stop_signal.seconds_left()
-        self._stop_signal.finish_setup(self._left_at_start)
-
-    def finish_step(self) -> bool:
-        """Return whether another step would end in time; call it once after every step."""
-        left = self._stop_signal.seconds_left()
-        if self._left_at_start is None:
-            self._left_at_start = self._left_before = left
-            self._estimates_setup = self._stop_signal.setup_seconds is None
-        else:
-            self._n_timed_steps += 1
-        last_step_seconds, self._left_before = self._left_before - left, left
-        self._n_steps += 1
-        mean_step_seconds = (self._left_at_start - left) / max(1, self._n_timed_steps)
-        if self._estimates_setup:
-            self._stop_signal.finish_setup(self._left_at_start + mean_step_seconds)
-        self.is_stopped = self._stop_signal.ends_after(
-            self._n_steps, self._max_steps, mean_step_seconds, left <= last_step_seconds
-        )
-        return not self.is_stopped
-
-    def finish_fit(self) -> None:
-        """Count the last step of a fit that asks before each step but the first."""
-        if not self.is_stopped:
-            self._stop_signal.count_steps(self._n_steps + 1)
-
-
 class _CallCost:
     """Seconds of a call: a fixed part for its setup, and a part for each step.
 
     Both are upper bounds if all steps take equally long. One call alone does not tell its setup from its steps.
+
+    Parameters
+    ----------
+    stop_signal : StopSignal
+        Told of the setup of the first call.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, stop_signal: StopSignal) -> None:
+        self._stop_signal = stop_signal
+        self._start = self.seconds_left = stop_signal.seconds_left()
         self._first_call: tuple[int, float] | None = None
         self.setup_seconds = self.step_seconds = self.marginal_seconds = 0.0
 
-    def add_call(self, n_steps: int, seconds: float) -> None:
-        """Learn from a call; a longer one than the first separates the setup from the steps."""
+    def add_call(self, n_steps: int) -> None:
+        """Learn from the call since the last one; a longer one than the first separates the setup from the steps."""
+        before, self.seconds_left = self.seconds_left, self._stop_signal.seconds_left()
+        seconds = before - self.seconds_left
         self.step_seconds = self.marginal_seconds = seconds / n_steps
         if self._first_call is None:
             self._first_call = n_steps, seconds
@@ -122,14 +63,15 @@ class _CallCost:
             added = (seconds - first_seconds) / (n_steps - first_steps)
             self.marginal_seconds = min(max(added, _LEAST_MARGINAL_SHARE * self.step_seconds), self.step_seconds)
             self.setup_seconds = min(first_seconds, max(0.0, first_seconds - first_steps * added))
+        self._stop_signal.finish_setup(self._start - self.setup_seconds)
 
-    def affordable_steps(self, seconds_left: float, multiple_of: int = 1) -> int:
+    def affordable_steps(self, multiple_of: int = 1) -> int:
         """Return the steps that fit into a share of the time left; one multiple if only that fits, 0 if it does not."""
-        if seconds_left <= self.setup_seconds + self.step_seconds * multiple_of:
+        if self.seconds_left <= self.setup_seconds + self.step_seconds * multiple_of:
             return 0
         if self.step_seconds <= 0.0:
             return _UNLIMITED
-        multiples = int((_TIME_SHARE * seconds_left - self.setup_seconds) / (self.step_seconds * multiple_of))
+        multiples = int((_TIME_SHARE * self.seconds_left - self.setup_seconds) / (self.step_seconds * multiple_of))
         return max(1, multiples) * multiple_of
 
 
@@ -169,18 +111,15 @@ def advance_until(stop_signal: StopSignal, max_steps: int, advance_to: AdvanceTo
     [1]
     """
     done, n_steps = 0, min(first_steps, max_steps)
-    left = start = stop_signal.seconds_left()
-    cost = _CallCost()
+    cost = _CallCost(stop_signal)
     while True:
         advance_to(done + n_steps)
-        before, left = left, stop_signal.seconds_left()
-        cost.add_call(n_steps, before - left)
-        stop_signal.finish_setup(start - cost.setup_seconds)
+        cost.add_call(n_steps)
         done += n_steps
         stop_signal.count_steps(done)
         if done >= max_steps:
             return
-        n_steps = min(cost.affordable_steps(left, first_steps), max_steps - done)
+        n_steps = min(cost.affordable_steps(first_steps), max_steps - done)
         if stop_signal.give_up_over is not None:
             # Until it is known whether the fit gives up, calls are short.
             n_steps = min(n_steps, max(first_steps, done))
@@ -223,14 +162,11 @@ def restart_until(stop_signal: StopSignal, max_steps: int, start_anew: StartAnew
     n_steps = 1
     # The number of steps until the fit converges is unknown.
     stop_signal.give_up_over = None
-    left = start = stop_signal.seconds_left()
-    cost = _CallCost()
+    cost = _CallCost(stop_signal)
     while True:
         is_improving = start_anew(n_steps)
-        before, left = left, stop_signal.seconds_left()
-        cost.add_call(n_steps, before - left)
-        stop_signal.finish_setup(start - cost.setup_seconds)
-        affordable = cost.affordable_steps(left)
+        cost.add_call(n_steps)
+        affordable = cost.affordable_steps()
         if n_steps == affordable == 1:
             # If there is time for one more step, a fit that cannot continue takes it anew.
             affordable = 2
@@ -238,50 +174,6 @@ def restart_until(stop_signal: StopSignal, max_steps: int, start_anew: StartAnew
         is_worth_it = n_steps >= _MIN_RESTART_GROWTH * done or done < n_steps == max_steps
         if not (is_improving and is_worth_it):
             return cost.step_seconds
-
-
-@contextmanager
-def preserve_attributes(learner: Any, *names: str) -> Iterator[None]:
-    """Restore these attributes of the learner at the end, also after an error.
-
-    They are read as attributes because `get_params` of a user's subclass may not list all of them.
-
-    Examples
-    --------
-    >>> from sklearn.ensemble import RandomForestClassifier
-    >>> forest = RandomForestClassifier(7)
-    >>> with preserve_attributes(forest, "n_estimators"):
-    ...     forest.n_estimators = 1
-    >>> forest.n_estimators
-    7
-    """
-    before = {name: getattr(learner, name) for name in names}
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            setattr(learner, name, value)
-
-
-@contextmanager
-def override_method(owner: Any, method: str, replacement: Callable[..., Any]) -> Iterator[None]:
-    """Replace a method of one object until the end of the block; its class does not change.
-
-    Examples
-    --------
-    >>> from sklearn.dummy import DummyClassifier
-    >>> learner = DummyClassifier()
-    >>> with override_method(learner, "fit", lambda X, y: "not fitted"):
-    ...     learner.fit([[0]], [0])
-    'not fitted'
-    >>> learner.fit([[0]], [0])
-    DummyClassifier()
-    """
-    setattr(owner, method, replacement)
-    try:
-        yield
-    finally:
-        vars(owner).pop(method, None)
 
 
 def save_random_state(random_state: Any) -> Callable[[], None]:
