@@ -32,7 +32,6 @@ from fitwithin._core.log import LOGGER
 from fitwithin._core.records import Lesson, Returns, teach
 from fitwithin._core.target import Labels
 from fitwithin._pools.pool import TablePool
-from fitwithin._session.forecast import describe_costs
 from fitwithin._session.inputs.fit_inputs import FitInputs, find_teacher
 from fitwithin._session.result import SessionResult
 from fitwithin.backends import FitSettings, StopSignal, register_early_stopping
@@ -207,7 +206,7 @@ def run_session(
         if known is not None:
             session.costs.cost = ExperiencedCost(known, session.costs.cost.traits)
         result = session.run()
-        learner_costs = describe_costs(result, session.deck.size, settings.scoring)
+        learner_costs = result.describe_costs(session.deck.size, settings.scoring)
     return ReplayedSession(result, runner, learner_costs)
 
 

@@ -35,7 +35,7 @@ from fitwithin._session.fingerprint import (
     list_not_comparable,
 )
 from fitwithin._session.fit_state import FitState
-from fitwithin._session.forecast import ForecastMixin, describe_costs
+from fitwithin._session.forecast import ForecastMixin
 from fitwithin._session.inputs.features import (
     check_features,
     open_disk_pool,
@@ -261,7 +261,7 @@ class TimeConstrainedEstimator(ReportMixin, ForecastMixin, MetaEstimatorMixin, B
         if self.warm_start and result.stop_reason != "fallback":
             # The next call resumes it; it takes five bytes a row.
             self._kept_state = inputs.fingerprint, replace(session.state(result.stop_reason), model=result.model)
-        self._learner_costs = describe_costs(result, session.deck.size, inputs.settings.scoring)
+        self._learner_costs = result.describe_costs(session.deck.size, inputs.settings.scoring)
         self.__dict__.update(inputs.list_rows(result))
         self.best_estimator_ = result.model
         self.history_ = History(result.history)

@@ -14,9 +14,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin import TimeConstrainedClassifier, TimeConstrainedSearch
-from fitwithin._core.cost import CostModel, LearnerTraits
+from fitwithin._core.cost import CostEstimates, CostModel, LearnerTraits
 from fitwithin._core.forecast import LearningCurve
-from fitwithin.teachers._auto.simulation import KnownCosts, SimulatedFit
+from fitwithin.teachers._auto.simulation import SimulatedFit
 
 X, y = make_classification(4_000, random_state=0)
 
@@ -27,16 +27,16 @@ def fitted():
     return TimeConstrainedClassifier(learner, time_limit=60, backend="inline", random_state=0).fit(X, y)
 
 
-def costs_of(seconds_per_row, n_rows=100_000, **flags):
+def costs_of(seconds_per_row, **flags):
     cost = CostModel(LearnerTraits(growth=1.0, spread=0.1))
     for rows in (250, 2_500):
-        cost.observe_fit(rows, seconds_per_row * rows)
+        cost.observe_fit(rows, seconds_per_row * rows, 0.0 if flags.get("knows_steps") else None)
         cost.observe_handover(rows, 0.0)
-    return KnownCosts(cost, n_rows, **flags)
+    return CostEstimates(cost=cost, **flags)
 
 
 def rows_within(limit, known, deviations=0.0):
-    return SimulatedFit(known, limit, deviations, lambda n_rows: 1 - n_rows**-0.5).run().n_rows
+    return SimulatedFit(known, 100_000, limit, deviations, lambda n_rows: 1 - n_rows**-0.5).run().n_rows
 
 
 def test_a_forecast_has_rows_a_score_and_the_seconds_of_every_row(fitted):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from datetime import timedelta
 from statistics import NormalDist
 from typing import Any
@@ -12,14 +11,11 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from fitwithin._core.budget import parse_time_limit
-from fitwithin._core.cost import CostModel, LearnerTraits
+from fitwithin._core.cost import CostEstimates, CostModel, LearnerTraits
 from fitwithin._core.forecast import Forecast, LearningCurve
 from fitwithin._core.records import Estimate
 from fitwithin._core.rounds import Round
-from fitwithin._session.result import SessionResult
-from fitwithin.backends._metrics import find_bounds
-from fitwithin.backends._scoring import Scoring
-from fitwithin.teachers._auto.simulation import KnownCosts, SimulatedFit, SimulatedModel
+from fitwithin.teachers._auto.simulation import SimulatedFit
 
 # Simulated fits for each limit; their costs are spread evenly over what is likely.
 _N_SIMULATIONS = 9
@@ -29,33 +25,6 @@ _LEAST_SHARE = 0.25
 _ERROR_IF_CUT = 0.5
 _LEAST_STANDARD_ERROR = 1e-9
 _DEVIATIONS = [NormalDist().inv_cdf((number + 0.5) / _N_SIMULATIONS) for number in range(_N_SIMULATIONS)]
-
-
-def describe_costs(result: SessionResult, n_rows: int, scoring: Scoring) -> dict[str, Any] | None:
-    """Return what a forecast needs besides the history, as plain values that any format can store.
-
-    Parameters
-    ----------
-    result : SessionResult
-        The best model, and the costs of its learner.
-    n_rows : int
-        Rows that may be trained on.
-    scoring : Scoring
-        The metric.
-    """
-    costs = result.costs
-    if costs is None:
-        return None
-    return {
-        "observations": costs.cost.observations(),
-        "traits": asdict(costs.cost.traits),
-        "n_rows": costs.largest_lesson_rows(n_rows),
-        "can_stop_early": costs.can_stop_early,
-        "knows_steps": costs.knows_steps,
-        "killable": costs.killable,
-        "candidate": result.candidate,
-        "best_value": find_bounds(scoring.scorer)[1],
-    }
 
 
 def make_forecasts(
@@ -68,31 +37,38 @@ def make_forecasts(
     limits : iterable of float
         Time limits in seconds.
     described : dict
-        As `describe_costs` returns.
+        As `SessionResult.describe_costs` returns.
     history : sequence of Round
         All rounds.
     estimate : Estimate or None
         The score of the best model, on rows that had no part in training or choosing; None without such rows.
     """
-    rounds = [one for one in history if one.candidate == described["candidate"]]
-    known = _read_costs(described, history)
-    curve = _draw_curve(known, rounds, estimate, described["best_value"])
-    n_rows = known.n_rows
-    every_row = known.cost.fit_seconds(n_rows) + known.cost.overhead_seconds(n_rows)
-    return [_make_forecast(limit, known, curve, every_row) for limit in limits]
-
-
-def _read_costs(described: Mapping[str, Any], history: Sequence[Round]) -> KnownCosts:
     cost = CostModel(LearnerTraits(**described["traits"]))
     cost.restore(described["observations"])
-    first = history[0] if history else None
-    start = 0.0 if first is None else max(0.0, first.elapsed - first.seconds_fit - first.seconds_exam)
-    flags = {name: described[name] for name in ("n_rows", "can_stop_early", "knows_steps", "killable")}
-    return KnownCosts(cost, start_seconds=start, **flags)
+    flags = {name: described[name] for name in ("can_stop_early", "knows_steps", "killable")}
+    known, n_rows, first = CostEstimates(cost=cost, **flags), described["n_rows"], history[0]
+    start = max(0.0, first.elapsed - first.seconds_fit - first.seconds_exam)
+    rounds = [one for one in history if one.candidate == described["candidate"]]
+    curve = _draw_curve(known, rounds, estimate, described["best_value"])
+    every_row = known.fit_seconds(n_rows) + known.overhead_seconds(n_rows)
+
+    def expect_score(n_rows: float) -> float:
+        # Without a curve, more rows are better.
+        return 1 - 1 / n_rows if curve is None else curve.expect(n_rows)[0]
+
+    forecasts = []
+    for limit in limits:
+        models = [SimulatedFit(known, n_rows, limit, z, expect_score, start).run() for z in _DEVIATIONS]
+        middle = models[_N_SIMULATIONS // 2]
+        interval: tuple[float | None, float | None, float | None] = None, None, None
+        if curve is not None and middle.n_rows:
+            interval = curve.expect_any([model.scored_rows for model in models if model.n_rows])
+        forecasts.append(Forecast(limit, middle.n_rows, *interval, every_row))
+    return forecasts
 
 
 def _draw_curve(
-    known: KnownCosts, rounds: Sequence[Round], estimate: Estimate | None, best_value: float
+    known: CostEstimates, rounds: Sequence[Round], estimate: Estimate | None, best_value: float
 ) -> LearningCurve | None:
     """Return the learning curve; None if fewer than two sizes were scored."""
     scores: dict[float, Estimate] = {}
@@ -100,7 +76,7 @@ def _draw_curve(
     for one in rounds:
         if one.estimate is None or one.low is None or one.high is None or one.is_biased:
             continue
-        share = min(1.0, one.seconds_fit / known.cost.fit_seconds(one.rows)) if known.can_stop_early else 1.0
+        share = min(1.0, one.seconds_fit / known.fit_seconds(one.rows)) if known.can_stop_early else 1.0
         if math.isfinite(one.high - one.low) and share >= _LEAST_SHARE:
             scores[one.rows], shares[one.rows] = Estimate(one.estimate, one.low, one.high), share
     if len(scores) < 2:
@@ -117,19 +93,6 @@ def _combine(estimates: Sequence[Estimate]) -> tuple[float, float]:
     weights = [max(one.standard_error, _LEAST_STANDARD_ERROR) ** -2 for one in estimates]
     mean = sum(weight * one.value for weight, one in zip(weights, estimates, strict=True)) / sum(weights)
     return mean, sum(weights) ** -0.5
-
-
-def _make_forecast(limit: float, known: KnownCosts, curve: LearningCurve | None, every_row: float) -> Forecast:
-    def expect_score(n_rows: float) -> float:
-        # Without a curve, more rows are better.
-        return 1 - 1 / n_rows if curve is None else curve.expect(n_rows)[0]
-
-    models: list[SimulatedModel] = [SimulatedFit(known, limit, z, expect_score).run() for z in _DEVIATIONS]
-    middle = models[_N_SIMULATIONS // 2]
-    sizes = [model.scored_rows for model in models if model.n_rows]
-    if curve is None or not middle.n_rows:
-        return Forecast(limit, middle.n_rows, None, None, None, every_row)
-    return Forecast(limit, middle.n_rows, *curve.expect_any(sizes), every_row)
 
 
 class ForecastMixin:

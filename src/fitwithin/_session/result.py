@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from fitwithin._core.budget import Budget
@@ -15,6 +15,8 @@ from fitwithin._core.records import Purpose, Rows, StopReason
 from fitwithin._core.rounds import Round
 from fitwithin._session.fit_state import ModelRecord
 from fitwithin._session.selection import VoteMembers
+from fitwithin.backends._metrics import find_bounds
+from fitwithin.backends._scoring import Scoring
 
 # Least limit, in seconds, that is recommended: the first fit of a program starts a process.
 _MIN_RECOMMENDED_LIMIT = 5.0
@@ -61,6 +63,30 @@ class SessionResult:
     members: VoteMembers = field(default_factory=VoteMembers)
     row_seconds: float = 0.0
     costs: CostEstimates | None = None
+
+    def describe_costs(self, n_rows: int, scoring: Scoring) -> dict[str, Any] | None:
+        """Return what a forecast needs besides the history, as plain values that any format can store.
+
+        Parameters
+        ----------
+        n_rows : int
+            Rows that may be trained on.
+        scoring : Scoring
+            The metric.
+        """
+        costs = self.costs
+        if costs is None:
+            return None
+        return {
+            "observations": costs.cost.observations(),
+            "traits": asdict(costs.cost.traits),
+            "n_rows": costs.largest_lesson_rows(n_rows),
+            "can_stop_early": costs.can_stop_early,
+            "knows_steps": costs.knows_steps,
+            "killable": costs.killable,
+            "candidate": self.candidate,
+            "best_value": find_bounds(scoring.scorer)[1],
+        }
 
 
 def no_model_error(budget: Budget, n_rounds: int, status: str) -> NoModelInTime:

@@ -23,35 +23,6 @@ _FIRST_STEPS = 0.05
 _N_STEPS = 100
 
 
-@dataclass(frozen=True, eq=False)
-class KnownCosts:
-    """What is known of a learner after a fit.
-
-    Parameters
-    ----------
-    cost : CostModel
-        Predicts its seconds.
-    n_rows : int
-        Rows that the memory allows to be trained on, at most those of the pool.
-    start_seconds : float
-        Seconds of a fit before its first lesson.
-    can_stop_early, knows_steps, killable : bool
-        As in `CostEstimates`.
-    """
-
-    cost: CostModel
-    n_rows: int
-    start_seconds: float = 0.0
-    can_stop_early: bool = False
-    knows_steps: bool = False
-    killable: bool = True
-
-    def count_scored_rows(self, n_rows: int, share: float) -> float:
-        """Return the rows whose complete fit scores like a fit on `n_rows` after a share of its seconds."""
-        worth = self.cost.traits.worth_share if self.can_stop_early else 1.0
-        return max(1.0, n_rows * min(1.0, share / worth))
-
-
 @dataclass(frozen=True)
 class SimulatedModel:
     """The best model of a simulated fit: its rows, and the rows whose complete fit would score the same."""
@@ -77,21 +48,31 @@ class SimulatedFit:
 
     Parameters
     ----------
-    known : KnownCosts
+    known : CostEstimates
         Predicts the seconds; the teacher itself begins without them.
+    n_rows : int
+        Rows that the memory allows to be trained on, at most those of the pool.
     limit : float
         The time limit in seconds.
     deviations : float
         The factor, in standard deviations of the logarithm of seconds.
     expect_score : callable
         The score of a complete model by its rows.
+    start_seconds : float, default=0.0
+        Seconds of a fit before its first lesson.
     """
 
     def __init__(
-        self, known: KnownCosts, limit: float, deviations: float, expect_score: Callable[[float], float]
+        self,
+        known: CostEstimates,
+        n_rows: int,
+        limit: float,
+        deviations: float,
+        expect_score: Callable[[float], float],
+        start_seconds: float = 0.0,
     ) -> None:
-        self._known, self._deviations, self._expect_score = known, deviations, expect_score
-        self._now = known.start_seconds
+        self._known, self._n_rows, self._deviations, self._expect_score = known, n_rows, deviations, expect_score
+        self._now = start_seconds
         self._costs = CostEstimates(
             Budget(limit, lambda: self._now, start=0.0),
             CostModel(known.cost.traits),
@@ -103,9 +84,9 @@ class SimulatedFit:
 
     def run(self) -> SimulatedModel:
         """Return the best model by the deadline."""
-        n_rows, rng = self._known.n_rows, np.random.default_rng(0)
-        deck = Deck(n_rows, rng, costs=self._costs)
-        deck._pile = _CountedPile(n_rows, rng)
+        rng = np.random.default_rng(0)
+        deck = Deck(self._n_rows, rng, costs=self._costs)
+        deck._pile = _CountedPile(self._n_rows, rng)
         requests = Auto(oversampling=False).teach(deck)
         answer: Answer = None
         with suppress(StopIteration, OutOfTime):
@@ -143,7 +124,8 @@ class SimulatedFit:
 
     def _examine(self, lesson: Lesson, seconds: float, setup: float | None, share: float) -> LessonReport:
         n_rows = len(lesson.rows)
-        scored_rows = self._known.count_scored_rows(n_rows, share)
+        # The rows whose complete fit scores like this one.
+        scored_rows = max(1.0, n_rows * min(1.0, share / self._known.worth_share))
         value = self._expect_score(scored_rows)
         answers = {exam.purpose: self._answer(exam, n_rows, value) for exam in lesson.exams}
         is_best = self._costs.seconds_left > 0 and scored_rows > self.best.scored_rows
