@@ -7,11 +7,12 @@ all rows is equally likely. Each step writes one file, so that a shuffle resumes
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -41,6 +42,9 @@ _BATCH_ROWS = 1 << 17
 _THREADS = 2
 """Files at work at the same time; each takes about three times the memory of its rows."""
 
+_OWN_FILE = re.compile(rf"(part|_block)-\d+\.arrow|{re.escape(MARKER_NAME)}|{re.escape(STATE_NAME)}")
+"""Names of the files in the output."""
+
 OnProgress = Callable[[int, int], None]
 """Called with the steps done and all steps."""
 
@@ -65,7 +69,7 @@ class ShuffleState:
 
 
 def shuffle_data_set(
-    source: str | Path | list[str],
+    source: str | Path,
     out: Path,
     *,
     seed: int | None = None,
@@ -76,7 +80,7 @@ def shuffle_data_set(
 
     Parameters
     ----------
-    source : str, Path or list of str
+    source : str or Path
         Parquet or Arrow files, a folder of them, or a pattern.
     out : Path
         The folder to write. An unfinished shuffle in it is resumed, if the source is the same.
@@ -92,30 +96,21 @@ def shuffle_data_set(
     UserInputError
         If the source can't be read, or the folder holds anything else or can't be written to.
     """
-    is_folder = isinstance(source, str | Path) and Path(source).is_dir()
-    if is_folder and out.resolve().is_relative_to(Path(str(source)).resolve()):
+    if Path(source).is_dir() and out.resolve().is_relative_to(Path(source).resolve()):
         raise UserInputError(f"The folder {out} is part of the source.", "Choose one outside of it.")
     blocks = open_paths(source, as_stored=True)
     with translate_write_errors(out):
         out.mkdir(parents=True, exist_ok=True)
-        with _locking(out):
-            state = _open_state(blocks, out, seed, force=force)
-            return _Shuffle(blocks, out, state, on_progress).run()
-
-
-@contextmanager
-def _locking(out: Path) -> Iterator[None]:
-    """Keep a second shuffle out of a folder."""
-    lock = FileLock(out / ".lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout as error:
-        raise UserInputError(f"Another program writes to {out}.", "Wait for it, or choose another folder.") from error
-    try:
-        yield
-    finally:
-        Path(lock.lock_file).unlink(missing_ok=True)
-        lock.release()
+        lock_file = out / ".lock"
+        try:
+            with FileLock(lock_file, timeout=0), ExitStack() as stack:
+                stack.callback(lock_file.unlink, missing_ok=True)
+                state = _open_state(blocks, out, seed, force=force)
+                return _Shuffle(blocks, out, state, on_progress).run()
+        except Timeout as error:
+            raise UserInputError(
+                f"Another program writes to {out}.", "Wait for it, or choose another folder."
+            ) from error
 
 
 def _open_state(blocks: DatasetBlocks, out: Path, seed: int | None, *, force: bool) -> ShuffleState:
@@ -148,18 +143,12 @@ def _empty_folder(out: Path, *, force: bool) -> None:
     # The names by which it is known go first: what a kill leaves must not look complete.
     entries = sorted(entry for entry in out.iterdir() if not entry.name.startswith("."))
     is_shuffle = any(entry.name in (MARKER_NAME, STATE_NAME) for entry in entries)
-    if entries and not (is_shuffle and all(map(_is_ours, entries))):
+    if entries and not (is_shuffle and all(entry.is_file() and _OWN_FILE.fullmatch(entry.name) for entry in entries)):
         raise UserInputError(f"The folder {out} is not empty.", "Choose another one.")
     if entries and not force:
         raise UserInputError(f"{out} holds a shuffled copy already.", "Choose another folder, or replace it: --force.")
     for entry in entries:
         entry.unlink()
-
-
-def _is_ours(entry: Path) -> bool:
-    return entry.name in (MARKER_NAME, STATE_NAME) or (
-        entry.is_file() and entry.name.startswith(("part-", "_block-")) and entry.suffix == ".arrow"
-    )
 
 
 @dataclass(eq=False)
@@ -184,11 +173,11 @@ class _Shuffle:
         self._block_files = [_open_block(path) for path in self._block_paths]
         self._make_files(self._write_part, self._part_paths)
         n_rows = sum(int(block.schema.metadata[b"n_rows"]) for block in self._block_files)
+        shared = pa.unify_schemas([block.schema for block in self._block_files])
         with_nulls = {
-            field.name
-            for block in self._block_files
-            for field, source in zip(block.schema, self.blocks.schema, strict=True)
-            if field.nullable and needs_null_count(source.type)
+            stored.name
+            for stored, source in zip(shared, self.blocks.schema, strict=True)
+            if stored.nullable and needs_null_count(source.type)
         }
         marker = ShuffledMarker([path.name for path in self._part_paths], n_rows, sorted(with_nulls))
         marker.write(self.out)
@@ -202,12 +191,10 @@ class _Shuffle:
         """Write the files of a pass that are missing."""
         missing = [number for number, path in enumerate(paths) if not path.exists()]
         n_before = len(paths) - len(missing) + (0 if paths is self._block_paths else len(self._block_paths))
-        threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="fitwithin-shuffle")
-        try:
+        # An error ends the loop, and its end cancels the files that are not begun.
+        with ThreadPoolExecutor(_THREADS, thread_name_prefix="fitwithin-shuffle") as threads:
             for n_done, _ in enumerate(threads.map(write, missing), n_before + 1):
                 self.on_progress(n_done, len(self._block_paths) + len(self._part_paths))
-        finally:
-            threads.shutdown(cancel_futures=True)
 
     def _write_block(self, number: int) -> None:
         """Send the rows of a block to random parts: one record batch for each part."""
