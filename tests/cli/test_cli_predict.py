@@ -18,8 +18,9 @@ from typer.testing import CliRunner
 from fitwithin._cli import app
 from fitwithin._cli.console import print_note, sanitize_line
 from fitwithin._cli.errors import fail
-from fitwithin._tabular.files import TableChunk, open_data_file
 from fitwithin._tabular.files import csv as csv_files
+from fitwithin._tabular.files.data_file import TableChunk
+from fitwithin._tabular.files.reader import open_data_file
 
 
 def invoke(*arguments):

@@ -9,9 +9,8 @@ from sklearn.linear_model import LogisticRegression
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._tabular.columns import FeatureColumn
 from fitwithin._tabular.features import encode_features, extract_features
-from fitwithin._tabular.files import TableChunk
+from fitwithin._tabular.files.data_file import TableChunk
 from fitwithin._tabular.target_column import read_target_column
-from fitwithin._tabular.training import build_pipeline
 from fitwithin._tabular.training_table import make_training_table
 
 TABLE = pa.table({"a": [1.0, None, 3.0, 4.0], "t": ["x", "y", None, "x"], "y": ["no", None, "yes", "no"]})
@@ -46,10 +45,7 @@ def test_the_stored_pipeline_takes_the_columns_of_the_file():
     table = training_table()
     features = encode_features(table, "one-hot")
 
-    class Model:
-        best_estimator_ = LogisticRegression().fit(features.X, table.target.y)
-
-    pipeline = build_pipeline(Model(), features)
+    pipeline = features.make_pipeline(LogisticRegression().fit(features.X, table.target.y))
 
     assert pipeline.predict(extract_features(TableChunk(TABLE), table.columns, features.X.shape[1])).shape == (4,)
     np.testing.assert_array_equal(features.transform(table.chunk), features.X)

@@ -19,7 +19,7 @@ from fitwithin._core.exceptions import UserInputError
 from fitwithin._pools.tables import concatenate
 from fitwithin._tabular.files import csv as csv_module
 from fitwithin._tabular.files import data_file as chunk_module
-from fitwithin._tabular.files import open_data_file
+from fitwithin._tabular.files.reader import open_data_file
 
 TABLE = pa.table({"age": [20, None, 40, 60], "city": ["Oslo", "Lima, Peru", None, 'a "b"'], "label": [1, 0, 1, 1]})
 

@@ -7,7 +7,12 @@ import pyarrow as pa
 import pytest
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._tabular.files import atomic_output, predictions_format, validate_output_path, write_predictions
+from fitwithin._tabular.files.output_file import (
+    atomic_output,
+    predictions_format,
+    validate_output_path,
+    write_predictions,
+)
 
 
 def test_a_file_appears_when_it_is_complete(tmp_path):
@@ -104,7 +109,7 @@ def test_an_error_about_another_file_is_raised_unchanged(tmp_path):
 
 @pytest.mark.parametrize("suffix", [".parquet", ".feather", ".csv"])
 def test_predictions_are_written_chunk_by_chunk(tmp_path, suffix):
-    from fitwithin._tabular.files import open_data_file
+    from fitwithin._tabular.files.reader import open_data_file
 
     path = tmp_path / f"a{suffix}"
 

@@ -9,7 +9,8 @@ import pytest
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._pools.sources.opening import open_source
 from fitwithin._tabular.features import encode_features
-from fitwithin._tabular.files import DataSetFiles, open_data_file
+from fitwithin._tabular.files.data_set_files import DataSetFiles
+from fitwithin._tabular.files.reader import open_data_file
 from fitwithin._tabular.training_table import read_training_table, survey_target
 
 N_ROWS = 2000

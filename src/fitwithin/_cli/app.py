@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import sys
-from importlib.metadata import EntryPoint, PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError, distribution
 
 import typer
 
@@ -22,22 +22,16 @@ for command in (train, predict, inspect, shuffle, demo):
     app.command()(command)
 
 
-def _find_entry_points() -> list[EntryPoint]:
-    """Return the commands of other packages in this distribution; to search all distributions would take long."""
-    try:
-        return list(distribution("fitwithin").entry_points.select(group=_ENTRY_POINT_GROUP))
-    except PackageNotFoundError:
-        return []
-
-
-for entry_point in _find_entry_points():
-    # A package that is left out of an installation has no commands.
-    with contextlib.suppress(ModuleNotFoundError):
-        loaded = entry_point.load()
-        if isinstance(loaded, typer.Typer):
-            app.add_typer(loaded, name=entry_point.name)
-        else:
-            app.command(entry_point.name)(loaded)
+# Commands of other packages in this distribution, if it is installed; to search all distributions would take long.
+with contextlib.suppress(PackageNotFoundError):
+    for entry_point in distribution("fitwithin").entry_points.select(group=_ENTRY_POINT_GROUP):
+        # A package that is left out of an installation has no commands.
+        with contextlib.suppress(ModuleNotFoundError):
+            loaded = entry_point.load()
+            if isinstance(loaded, typer.Typer):
+                app.add_typer(loaded, name=entry_point.name)
+            else:
+                app.command(entry_point.name)(loaded)
 
 
 @app.callback()

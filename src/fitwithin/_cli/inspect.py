@@ -5,9 +5,8 @@ from __future__ import annotations
 import typer
 from rich.console import Console
 
-from fitwithin._cli.early_checks import validate_model_exists
 from fitwithin._cli.errors import report_errors, require_libraries
-from fitwithin._cli.options import DebugOption, JsonOption, ModelArgument
+from fitwithin._cli.options import DebugOption, JsonOption, ModelArgument, validate_model_exists
 
 
 def inspect(model: ModelArgument, json: JsonOption = False, debug: DebugOption = False) -> None:

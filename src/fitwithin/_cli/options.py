@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import importlib
 import os
 import sys
@@ -171,6 +172,38 @@ def validate_choice(option: str, word: str, known: Iterable[str]) -> None:
         closest = closest_match(word, known)
         hint = f"Did you mean {closest}?" if closest else f"Use {', '.join(known)}."
         raise UserInputError(f"{option} {word} is unknown.", hint)
+
+
+def validate_data_exists(*paths: Path | None) -> None:
+    """Check that data files or folders exist, if they are not patterns.
+
+    Raises
+    ------
+    UserInputError
+        If one does not; suggests the closest name in its folder.
+    """
+    for path in paths:
+        if path is not None and not path.exists() and not glob.has_magic(str(path)):
+            raise UserInputError(f"There is no file {path}.", _suggest_file(path))
+
+
+def validate_model_exists(path: Path) -> None:
+    """Check that a model file exists.
+
+    Raises
+    ------
+    UserInputError
+        If it does not.
+    """
+    if not path.exists():
+        raise UserInputError(f"There is no model file {path}.", "Create one: fitwithin train DATA --target COLUMN")
+
+
+def _suggest_file(path: Path) -> str:
+    if not path.parent.is_dir():
+        return f"There is no folder {path.parent} either."
+    closest = closest_match(path.name, sorted(entry.name for entry in path.parent.iterdir() if entry.is_file()))
+    return f"Did you mean {path.parent / closest}?" if closest else "Check the path."
 
 
 def validate_learner_name(name: str) -> None:

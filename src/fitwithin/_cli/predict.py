@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json as json_
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from fitwithin._cli.console import print_line
-from fitwithin._cli.early_checks import validate_data_exists, validate_model_exists
 from fitwithin._cli.errors import report_errors, require_libraries
 from fitwithin._cli.options import (
     DebugOption,
@@ -19,25 +17,22 @@ from fitwithin._cli.options import (
     ModelArgument,
     TrustOption,
     UnsafePickleOption,
+    validate_data_exists,
+    validate_model_exists,
 )
 
 
 def predict(
     model: ModelArgument,
-    data: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DATA",
-            help="Rows with the columns of the training file: a file, a folder or a pattern.",
-            show_default=False,
-        ),
-    ],
-    out: Annotated[
-        Path, typer.Option(metavar="FILE", help="The file to write; ends in .parquet, .csv or .feather.")
-    ] = Path("predictions.parquet"),
-    proba: Annotated[
-        bool, typer.Option("--proba", help="Also write a column probability_<class> for every class.")
-    ] = False,
+    data: Path = typer.Argument(
+        metavar="DATA",
+        help="Rows with the columns of the training file: a file, a folder or a pattern.",
+        show_default=False,
+    ),
+    out: Path = typer.Option(
+        Path("predictions.parquet"), metavar="FILE", help="The file to write; ends in .parquet, .csv or .feather."
+    ),
+    proba: bool = typer.Option(False, "--proba", help="Also write a column probability_<class> for every class."),
     trust: TrustOption = None,
     unsafe_pickle: UnsafePickleOption = False,
     force: ForceOption = False,

@@ -13,12 +13,12 @@ from fitwithin._cli.console import print_warnings
 from fitwithin._cli.options import add_working_directory_to_path
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.target import expand_to_classes
-from fitwithin._tabular.features import column_types, extract_features
-from fitwithin._tabular.files import open_data_file, predictions_format, validate_output_path, write_predictions
+from fitwithin._tabular.features import FEATURE_NAMES_WARNING, extract_features
+from fitwithin._tabular.files.output_file import predictions_format, validate_output_path, write_predictions
+from fitwithin._tabular.files.reader import open_data_file
 from fitwithin._tabular.model_archive import read_card, read_pipeline
 from fitwithin._tabular.model_card import ModelCard
 from fitwithin._tabular.target_column import predictions_to_arrow
-from fitwithin._tabular.training import FEATURE_NAMES_WARNING
 
 
 def run_prediction(
@@ -28,7 +28,8 @@ def run_prediction(
     predictions_format(out)
     validate_output_path(out, force=force)
     card, file = read_card(model), open_data_file(data)
-    file.require_columns(column.name for column in card.columns)
+    types = {column.name: column.arrow_type for column in card.columns}
+    file.require_columns(types)
     pipeline = _load_pipeline(model, trusted_types, unsafe_pickle=unsafe_pickle)
     if proba and not (card.classes and hasattr(pipeline, "predict_proba")):
         raise UserInputError(
@@ -37,7 +38,7 @@ def run_prediction(
             if card.classes
             else "It predicts values: leave out --proba.",
         )
-    chunks = file.read_chunks(column_types(card.columns) if card.columns else None)
+    chunks = file.read_chunks(types or None)
     features = (extract_features(chunk, card.columns, card.features) for chunk in chunks if len(chunk))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", FEATURE_NAMES_WARNING)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json as json_
 import time
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -17,19 +16,16 @@ from fitwithin._cli.options import DebugOption, JsonOption
 
 
 def shuffle(
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="SOURCE",
-            show_default=False,
-            help="A parquet or Arrow file, a folder of them, or a pattern such as 'rows/*.parquet'.",
-        ),
-    ],
-    out: Annotated[Path, typer.Option(metavar="FOLDER", show_default=False, help="The folder to write.")],
-    seed: Annotated[
-        int | None, typer.Option(min=0, max=2**32 - 1, help="Seed of the order; the same seed gives the same order.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace another shuffled copy in the folder.")] = False,
+    source: str = typer.Argument(
+        metavar="SOURCE",
+        show_default=False,
+        help="A parquet or Arrow file, a folder of them, or a pattern such as 'rows/*.parquet'.",
+    ),
+    out: Path = typer.Option(metavar="FOLDER", show_default=False, help="The folder to write."),
+    seed: int | None = typer.Option(
+        None, min=0, max=2**32 - 1, help="Seed of the order; the same seed gives the same order."
+    ),
+    force: bool = typer.Option(False, "--force", help="Replace another shuffled copy in the folder."),
     json: JsonOption = False,
     debug: DebugOption = False,
 ) -> None:

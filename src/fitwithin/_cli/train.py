@@ -3,9 +3,8 @@
 from functools import wraps
 from typing import Any
 
-from fitwithin._cli.early_checks import validate_data_exists
 from fitwithin._cli.errors import report_errors, require_libraries, sigterm_as_interrupt
-from fitwithin._cli.options import parse_limits
+from fitwithin._cli.options import parse_limits, validate_data_exists
 from fitwithin._cli.train_options import TrainOptions
 
 

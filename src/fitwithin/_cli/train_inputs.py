@@ -11,7 +11,9 @@ from fitwithin._cli.train_options import TrainOptions
 from fitwithin._core.cores import count_jobs, count_threads
 from fitwithin._core.exceptions import UserInputError, join_names
 from fitwithin._session.checkpoint_folder import validate_checkpoint_path
-from fitwithin._tabular.files import DataFile, open_data_file, validate_output_path
+from fitwithin._tabular.files.data_file import DataFile
+from fitwithin._tabular.files.output_file import validate_output_path
+from fitwithin._tabular.files.reader import open_data_file
 
 _MAX_COLUMN_NAMES = 20
 """Columns of the file that an error lists."""

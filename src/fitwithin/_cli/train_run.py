@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 import shlex
+import signal
+import tempfile
 import time
 import warnings
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -15,29 +18,31 @@ import typer
 from rich.console import Console
 from sklearn.metrics import get_scorer
 
+from fitwithin import TimeConstrainedClassifier, TimeConstrainedRegressor, TimeConstrainedSearch
 from fitwithin._cli.console import print_line, print_note, print_warnings, stdout_to_stderr
-from fitwithin._cli.model_output import write_model
+from fitwithin._cli.errors import EXIT_FAILED, fail
 from fitwithin._cli.options import Limits
 from fitwithin._cli.summaries import describe_forecast, print_training_result, print_training_table
 from fitwithin._cli.train_inputs import make_learners, open_inputs
 from fitwithin._cli.train_options import TrainOptions
-from fitwithin._core.exceptions import NoModelInTime
+from fitwithin._core.exceptions import NoModelInTime, UserInputError
 from fitwithin._core.memory_limit import format_bytes
+from fitwithin._core.model_file import NotStorable
 from fitwithin._tabular.encoding import choose_encoding_for_all
-from fitwithin._tabular.features import EncodedFeatures, encode_features, read_test_rows
-from fitwithin._tabular.files import full_suffix
-from fitwithin._tabular.learner_checks import validate_learner, validate_scoring
-from fitwithin._tabular.model_archive import attach_encoder
-from fitwithin._tabular.model_card import ModelCard
-from fitwithin._tabular.target_column import TaskType
-from fitwithin._tabular.training import (
-    build_pipeline,
-    complete_model_card,
-    describe_search,
-    fit_model,
-    make_initial_card,
+from fitwithin._tabular.features import (
+    FEATURE_NAMES_WARNING,
+    TARGET,
+    EncodedFeatures,
+    FeatureBlocks,
+    encode_features,
+    read_test_rows,
 )
-from fitwithin._tabular.training_table import TrainingTable, read_training_table
+from fitwithin._tabular.files.reader import full_suffix
+from fitwithin._tabular.learner_checks import validate_learner, validate_scoring
+from fitwithin._tabular.model_archive import attach_encoder, write_archive
+from fitwithin._tabular.model_card import ModelCard, complete_model_card, make_initial_card
+from fitwithin._tabular.target_column import TaskType
+from fitwithin._tabular.training_table import read_training_table
 from fitwithin.backends import Process
 
 
@@ -46,7 +51,6 @@ class _PreparedData:
     """Everything that a training needs, the card as far as it is known, and the seconds it took to prepare."""
 
     learners: list[Any]
-    table: TrainingTable
     features: EncodedFeatures
     test_rows: tuple[Any, Any] | None
     card: ModelCard
@@ -60,7 +64,7 @@ def run_training(options: TrainOptions, limits: Limits) -> None:
     prepared = _prepare_data(options, limits, start)
     _print_prepared_data(console, options, limits, prepared)
     model, card = _train_and_test(options, limits, prepared, start)
-    path, card, is_pickle = write_model(build_pipeline(model, prepared.features), card, options)
+    path, card, is_pickle = _write_model(prepared.features.make_pipeline(model.best_estimator_), card, options)
     if options.json:
         typer.echo(replace(card, training={**card.training, "model": str(path)}).to_json())
     print_training_result(console, card)
@@ -83,21 +87,20 @@ def _prepare_data(options: TrainOptions, limits: Limits, start: float) -> _Prepa
     features = encode_features(table, encoding)
     for learner in learners:
         validate_learner(learner, options.teacher, features.X, target)
-    test_rows = None if test is None else read_test_rows(features, target, test)
+    test_rows = None if test is None else read_test_rows(features, test)
     card = make_initial_card(
         features,
-        table,
         learner=options.learner,
         encoding=encoding,
         teacher="search" if options.search else options.teacher,
         scoring=options.scoring or ("r2" if target.is_regression else "accuracy"),
         training={"data": options.data.name, "seed": options.seed, "time_limit": limits.seconds},
     )
-    return _PreparedData(learners, table, features, test_rows, card, time.monotonic() - start)
+    return _PreparedData(learners, features, test_rows, card, time.monotonic() - start)
 
 
 def _print_prepared_data(console: Console, options: TrainOptions, limits: Limits, prepared: _PreparedData) -> None:
-    print_training_table(console, str(options.data), prepared.table, prepared.card.encoding, prepared.seconds)
+    print_training_table(console, str(options.data), prepared.features.table, prepared.card.encoding, prepared.seconds)
     if options.checkpoint is not None:
         counted = "; the time limit counts all runs together" if limits.until is None else ""
         print_line(console, f"Checkpoint: {options.checkpoint}{counted}.")
@@ -118,41 +121,51 @@ def _train_and_test(
             f"No model within the limit of {limits.seconds:g} s: reading the file alone took {seconds_before:.1f} s. "
             "Leave out --limit-includes-reading, or allow more time."
         )
-    settings: dict[str, Any] = {
-        "time_limit": limits.until or limits.seconds - seconds_before,
-        "scoring": options.scoring,
-        "memory_limit": limits.n_bytes,
-        "validation": options.validation,
-        "random_state": options.seed,
-        "experience": options.experience,
-        "backend": Process(spool=options.spool),
-    }
-    if options.checkpoint is not None:
-        settings["checkpoint"] = attach_encoder(options.checkpoint, prepared.features, prepared.card)
-    if options.search:
-        row_limit = options.predict_time_limit
-        settings |= {"n_jobs": options.jobs, "ensemble": options.ensemble, "predict_time_limit": row_limit}
-    else:
-        settings["teacher"] = options.teacher
-    learner = prepared.learners if options.search else prepared.learners[0]
+    estimator = _make_estimator(options, limits, prepared, limits.seconds - seconds_before)
+    X, table = prepared.features.X, prepared.features.table
     # Learners may print, and standard output is for JSON alone.
     with stdout_to_stderr() if options.json else nullcontext():
-        model, caught = fit_model(learner, prepared.features, prepared.table, **settings)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            warnings.filterwarnings("ignore", FEATURE_NAMES_WARNING)
+            model = estimator.fit(X, TARGET if isinstance(X, FeatureBlocks) else table.target.y, groups=table.groups)
         print_warnings(caught)
         test_result = _score_test_rows(model, prepared.test_rows, prepared.card.scoring)
-    card = complete_model_card(
+    return model, complete_model_card(
         prepared.card,
         model,
+        options.learner_names,
         time_used=seconds_before + model.time_used_,
         memory_limit=limits.n_bytes,
         seconds_reading=prepared.seconds,
         limit_includes_reading=includes_reading,
         test=test_result,
     )
-    if not options.search:
-        return model, card
-    search = describe_search(model, options.learner_names)
-    return model, replace(card, learner=search["learner"], training={**card.training, "search": search})
+
+
+def _make_estimator(options: TrainOptions, limits: Limits, prepared: _PreparedData, seconds: float) -> Any:
+    checkpoint = options.checkpoint
+    settings: dict[str, Any] = {
+        "time_limit": limits.until or seconds,
+        "scoring": options.scoring,
+        "memory_limit": limits.n_bytes,
+        "validation": options.validation,
+        "random_state": options.seed,
+        "experience": options.experience,
+        "backend": Process(spool=options.spool),
+        "checkpoint": checkpoint and attach_encoder(checkpoint, prepared.features, prepared.card),
+    }
+    if options.search:
+        return TimeConstrainedSearch(
+            prepared.learners,
+            n_jobs=options.jobs,
+            ensemble=options.ensemble,
+            predict_time_limit=options.predict_time_limit,
+            **settings,
+        )
+    is_regression = prepared.features.table.target.is_regression
+    estimator_class: Any = TimeConstrainedRegressor if is_regression else TimeConstrainedClassifier
+    return estimator_class(prepared.learners[0], teacher=options.teacher, **settings)
 
 
 def _score_test_rows(model: Any, test_rows: tuple[Any, Any] | None, scoring: str) -> dict[str, Any] | None:
@@ -172,6 +185,51 @@ def _score_test_rows(model: Any, test_rows: tuple[Any, Any] | None, scoring: str
         reason = str(error)
     print_note(f"no test score: {reason}")
     return None
+
+
+def _write_model(pipeline: Any, card: ModelCard, options: TrainOptions) -> tuple[Path, ModelCard, bool]:
+    """Write a model to --out, by pickle if skops can't store it.
+
+    If that path can't be written any more, write it to a temporary folder and let the command fail.
+
+    Returns
+    -------
+    tuple
+        The file, its card with the types that must be trusted by name, and whether it holds a pickle.
+    """
+    with _ignore_first_interrupt():
+        try:
+            return _write_to(options.out, pipeline, card, options)
+        except UserInputError as error:
+            folder = Path(tempfile.mkdtemp(prefix="fitwithin-"))
+            path, *_ = _write_to(folder / options.out.name, pipeline, card, options)
+            fail(error.sentence, code=EXIT_FAILED, hint=f"The model is not lost: move {path} to where you want it.")
+
+
+def _write_to(path: Path, pipeline: Any, card: ModelCard, options: TrainOptions) -> tuple[Path, ModelCard, bool]:
+    try:
+        full_card = write_archive(path, pipeline, card, force=options.force, as_pickle=options.unsafe_pickle)
+        return path, full_card, options.unsafe_pickle
+    except NotStorable as error:
+        path = path.with_suffix(".pickle")
+        print_note(f"skops can't store this learner ({error}), so it is stored by pickle.")
+        full_card = write_archive(path, pipeline, card, force=options.force, as_pickle=True)
+        return path, full_card, True
+
+
+@contextmanager
+def _ignore_first_interrupt() -> Iterator[None]:
+    """Answer the first Ctrl-C with a message, since only writing is left to do; obey the second."""
+
+    def warn(*_: object) -> None:
+        typer.echo("The model is being written; press Ctrl-C again to discard it.", err=True)
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, warn)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _predict_command(model: Path, card: ModelCard, data: Path, *, is_pickle: bool) -> str:

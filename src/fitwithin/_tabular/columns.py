@@ -54,14 +54,9 @@ class FeatureColumn:
     @property
     def arrow_type(self) -> pa.DataType:
         """Type to read the column as, from files that do not store types."""
-        match self.kind:
-            case "number":
-                return pa.float64()
-            case "boolean":
-                return pa.bool_()
-            case "text" | "words":
-                return pa.string()
-        return parse_arrow_type(self.type) or pa.timestamp("us", tz="UTC" if "tz=" in self.type else None)
+        if self.kind == "time":
+            return parse_arrow_type(self.type) or pa.timestamp("us", tz="UTC" if "tz=" in self.type else None)
+        return {"number": pa.float64(), "boolean": pa.bool_()}.get(self.kind, pa.string())
 
 
 def column_kind(type_: pa.DataType) -> ColumnKind | None:

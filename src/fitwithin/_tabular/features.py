@@ -8,15 +8,20 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from sklearn.pipeline import Pipeline
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.target import Array
 from fitwithin._pools.sources.blocks import Blocks
 from fitwithin._tabular.columns import FeatureColumn, to_frame
 from fitwithin._tabular.encoding import Encoding, make_column_encoder, make_matrix_encoder
-from fitwithin._tabular.files import DataFile, DataSetFiles, TableChunk
+from fitwithin._tabular.files.data_file import DataFile, TableChunk
+from fitwithin._tabular.files.data_set_files import DataSetFiles
 from fitwithin._tabular.target_column import TargetColumn
 from fitwithin._tabular.training_table import TrainingTable
+
+FEATURE_NAMES_WARNING = "X does not have valid feature names"
+"""Start of a warning that LightGBM before 4.7 gives for a matrix even if it was trained on one."""
 
 TARGET = "target"
 """Name of the target among the encoded columns, which have numbers for names."""
@@ -112,22 +117,26 @@ class EncodedFeatures:
 
     Parameters
     ----------
+    table : TrainingTable
+        The rows as they are in the file.
     X : numpy.ndarray, scipy.sparse.csr_matrix or FeatureBlocks
         The features.
     encoder : ColumnTransformer, Pipeline or "passthrough"
         The fitted encoder.
-    columns : list of FeatureColumn
-        The encoder's input; empty for a matrix without column names.
     """
 
+    table: TrainingTable
     X: Any
     encoder: Any
-    columns: list[FeatureColumn]
 
     def transform(self, chunk: TableChunk) -> Any:
         """Encode other rows in the same way."""
-        X = extract_features(chunk, self.columns, self.X.shape[1])
+        X = extract_features(chunk, self.table.columns, self.X.shape[1])
         return X if isinstance(self.encoder, str) else self.encoder.transform(X)
+
+    def make_pipeline(self, model: Any) -> Pipeline:
+        """Return encoder and fitted model as one scikit-learn pipeline that takes the columns of a file."""
+        return Pipeline([("encode", self.encoder), ("learn", model)])
 
 
 def encode_features(table: TrainingTable, encoding: Encoding) -> EncodedFeatures:
@@ -136,13 +145,13 @@ def encode_features(table: TrainingTable, encoding: Encoding) -> EncodedFeatures
     if chunk.matrix is not None:
         encoder = make_matrix_encoder(chunk.matrix, encoding)
         X = chunk.matrix if encoder == "passthrough" else encoder.fit_transform(chunk.matrix)
-        return EncodedFeatures(X, encoder, [])
+        return EncodedFeatures(table, X, encoder)
     encoder = make_column_encoder(columns, encoding, dense=table.blocks is not None)
     X = encoder.fit_transform(to_frame(chunk.table, columns))
     if table.blocks is not None:
         shape, has_gaps = (table.target.n_rows, X.shape[1]), bool(table.target.n_missing)
         X = FeatureBlocks(table.blocks, encoder, columns, table.target, shape, X.dtype, has_gaps=has_gaps)
-    return EncodedFeatures(X, encoder, columns)
+    return EncodedFeatures(table, X, encoder)
 
 
 def extract_features(chunk: TableChunk, columns: Sequence[FeatureColumn], n_features: int) -> Any:
@@ -175,7 +184,7 @@ def extract_features(chunk: TableChunk, columns: Sequence[FeatureColumn], n_feat
     return X
 
 
-def read_test_rows(features: EncodedFeatures, target: TargetColumn, file: DataFile) -> tuple[Any, Any]:
+def read_test_rows(features: EncodedFeatures, file: DataFile) -> tuple[Any, Any]:
     """Read features and target of a test file; errors in it show before the clock starts.
 
     Raises
@@ -183,28 +192,22 @@ def read_test_rows(features: EncodedFeatures, target: TargetColumn, file: DataFi
     UserInputError
         If the file lacks a column, or has no target values.
     """
-    names = [column.name for column in features.columns]
-    file.require_columns(names)
+    columns, target = features.table.columns, features.table.target
+    types = {column.name: column.arrow_type for column in columns}
+    file.require_columns(types)
     if isinstance(file, DataSetFiles) and file.in_blocks:
-        stored, shape = file.open([*names, target.name]), (0, features.X.shape[1])
-        X: Any = FeatureBlocks(
-            stored, features.encoder, features.columns, target, shape, features.X.dtype, has_gaps=True
-        )
+        stored, shape = file.open([*types, target.name]), (0, features.X.shape[1])
+        X: Any = FeatureBlocks(stored, features.encoder, columns, target, shape, features.X.dtype, has_gaps=True)
         y = np.concatenate([X.read(number, [TARGET])[TARGET].to_numpy() for number in range(X.n_blocks)] or [[]])
         X.shape = len(y), shape[1]
         X.schema = X.schema.remove(X.schema.get_field_index(TARGET))
     else:
         # The target is read as text or float, and converted below.
-        target_type = {target.name: pa.float64() if target.is_regression else pa.string()}
-        chunk = file.read(column_types(features.columns) | target_type if features.columns else None)
+        types[target.name] = pa.float64() if target.is_regression else pa.string()
+        chunk = file.read(types if columns else None)
         labeled = chunk.drop_unlabeled(target.name)
         y = target.convert(labeled.table[target.name])
         X = features.transform(labeled) if len(y) else None  # an encoder refuses no rows
     if not len(y):
         raise UserInputError(f"{file.path} has no row with a value of {target.name!r}.", "Is it the right file?")
     return X, y
-
-
-def column_types(columns: Sequence[FeatureColumn]) -> dict[str, pa.DataType]:
-    """Return the types to read the columns as, from files that do not store types."""
-    return {column.name: column.arrow_type for column in columns}

@@ -30,7 +30,7 @@ from fitwithin._session.checkpoint_folder import (
 )
 from fitwithin._tabular.columns import FeatureColumn, column_kind
 from fitwithin._tabular.features import EncodedFeatures
-from fitwithin._tabular.files import atomic_output
+from fitwithin._tabular.files.output_file import atomic_output
 from fitwithin._tabular.model_card import ModelCard
 
 _CARD_ENTRY = "fitwithin.json"

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
+from fitwithin._core.environment import Environment, library_versions
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.install_command import UPGRADE_COMMAND
+from fitwithin._search import TimeConstrainedSearch
+from fitwithin._search_learners import list_learners
 from fitwithin._tabular.columns import FeatureColumn
+from fitwithin._tabular.features import EncodedFeatures
 from fitwithin._tabular.target_column import TaskType
 
 FORMAT_VERSION = 2
@@ -85,6 +91,84 @@ class ModelCard:
             raise
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise UserInputError("Its model card can't be read.", "Was it written by fitwithin train?") from error
+
+
+def make_initial_card(features: EncodedFeatures, **fields: Any) -> ModelCard:
+    """Describe a model before its fit.
+
+    Parameters
+    ----------
+    features : EncodedFeatures
+        The rows to fit on.
+    **fields : dict
+        Other fields of `ModelCard`; rows and unused columns are added to `training`.
+    """
+    table, target, environment = features.table, features.table.target, Environment.current()
+    rows = {"rows": target.n_rows, "rows_without_label": target.n_missing, "left_out": dict(table.left_out)}
+    return ModelCard(
+        task=target.task,
+        target=target.name,
+        target_type=target.type,
+        classes=[] if target.class_counts is None else np.sort(target.class_counts[0]).tolist(),
+        columns=tuple(table.columns),
+        features=features.X.shape[1],
+        training={**rows, **fields.pop("training")},
+        versions={"python": environment.python, **environment.libraries},
+        **fields,
+    )
+
+
+def complete_model_card(card: ModelCard, model: Any, learner_names: Sequence[str], **training: Any) -> ModelCard:
+    """Add to a card what is known after the fit.
+
+    Parameters
+    ----------
+    card : ModelCard
+        See `make_initial_card`.
+    model : TimeConstrainedClassifier, TimeConstrainedRegressor or TimeConstrainedSearch
+        Fitted; a search with a list of estimators.
+    learner_names : sequence of str
+        The user's names of the learners.
+    **training : dict
+        More entries of `training`.
+    """
+    estimate = model.score_estimate_
+    is_known = estimate is not None and np.isfinite(estimate).all()
+    fitted = {
+        "date": Environment.current().date,
+        "rows_taught": model.n_rows_trained_,
+        "estimate": dict(zip(("value", "low", "high"), estimate, strict=True)) if is_known else None,
+        "lost_seconds": model.lost_seconds_,
+        "peak_memory": max((round_.peak_memory or 0 for round_ in model.history_), default=0) or None,
+        "stop_reason": model.stop_reason_,
+        "rounds": [asdict(round_) for round_ in model.history_],
+        **training,
+    }
+    if isinstance(model, TimeConstrainedSearch):
+        fitted["search"] = _describe_search(model, learner_names)
+        card = replace(card, learner=fitted["search"]["learner"])
+    versions = {**card.versions, **library_versions(model.best_estimator_)}
+    return replace(card, training={**card.training, **fitted}, versions=versions)
+
+
+def _describe_search(search: TimeConstrainedSearch, learner_names: Sequence[str]) -> dict[str, Any]:
+    """Return the learners as the user named them, the best one, its parameters, what was tried, and the vote if any."""
+    results = search.cv_results_
+    names = [learner.name for learner in list_learners(search.estimator, None, search.task)]
+    user_names = dict(zip(names, learner_names, strict=True))
+    failed = {number for number, reason in enumerate(results["ended"]) if reason.startswith("failed")}
+    fitted = {finished.candidate for finished in search.history_ if finished.candidate is not None}
+    return {
+        "learners": list(learner_names),
+        "learner": user_names[results["estimator"][search.best_index_]],
+        "params": dict(search.best_params_),
+        "n_settings": len(fitted | failed),
+        "n_failed": len(failed),
+        "vote": [
+            {"learner": user_names[results["estimator"][number]], "params": results["params"][number], "weight": weight}
+            for number, weight in getattr(search, "ensemble_", {}).items()
+        ],
+    }
 
 
 def _to_json_value(value: Any) -> Any:

@@ -139,10 +139,8 @@ def infer_task(values: pa.ChunkedArray, n_distinct: int) -> TaskType:
     """Return the task that follows from the values of a target."""
     if column_kind(values.type) != "number":
         return "classification"
-    if pa.types.is_integer(values.type):
-        return "classification" if n_distinct <= MAX_INTEGER_CLASSES else "regression"
-    numbers = values.cast(pa.float64()).to_numpy()
-    are_whole = bool((numbers == np.floor(numbers)).all())
+    numbers = values.cast(pa.float64(), safe=False).to_numpy()
+    are_whole = pa.types.is_integer(values.type) or bool((numbers == np.floor(numbers)).all())
     return "classification" if are_whole and n_distinct <= MAX_INTEGER_CLASSES else "regression"
 
 
@@ -154,14 +152,11 @@ def to_labels(values: pa.ChunkedArray) -> Array:
     >>> to_labels(pa.chunked_array([["b", "a"]])).tolist()
     ['b', 'a']
     """
-    values = decode_dictionary(values)
-    if pa.types.is_boolean(values.type):
-        return np.asarray(values.to_numpy(), bool)
-    if pa.types.is_integer(values.type):
-        return np.asarray(values.to_numpy(), values.type.to_pandas_dtype())
     if pa.types.is_floating(values.type):
-        return np.asarray(values.cast(pa.float64()).to_numpy(), np.float64)
-    return np.asarray(values.cast(pa.string()).to_numpy(), object)
+        values = values.cast(pa.float64())
+    elif not (pa.types.is_boolean(values.type) or pa.types.is_integer(values.type)):
+        values = values.cast(pa.string())
+    return np.asarray(values.to_numpy(), values.type.to_pandas_dtype())
 
 
 def predictions_to_arrow(predicted: Any, trained_type: str) -> pa.Array:

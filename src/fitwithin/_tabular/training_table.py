@@ -17,7 +17,8 @@ from fitwithin._pools.sources.blocks import Blocks
 from fitwithin._pools.sources.column_types import decode_dictionary
 from fitwithin._session.held_out_rows import MIN_GROUPS
 from fitwithin._tabular.columns import ColumnKind, FeatureColumn, column_kind, select_columns
-from fitwithin._tabular.files import DataFile, DataSetFiles, TableChunk
+from fitwithin._tabular.files.data_file import DataFile, TableChunk
+from fitwithin._tabular.files.data_set_files import DataSetFiles
 from fitwithin._tabular.target_column import (
     DEFAULT_MAX_CLASSES,
     TargetColumn,
