@@ -32,7 +32,8 @@ from fitwithin._core.log import LOGGER
 from fitwithin._core.records import Lesson, Returns, teach
 from fitwithin._core.target import Labels
 from fitwithin._pools.pool import TablePool
-from fitwithin._session.inputs.fit_inputs import FitInputs, find_teacher
+from fitwithin._session.inputs.fit_arguments import find_teacher
+from fitwithin._session.inputs.fit_inputs import FitInputs
 from fitwithin._session.result import SessionResult
 from fitwithin.backends import FitSettings, StopSignal, register_early_stopping
 from fitwithin.backends._early_stopping import find_early_stopping

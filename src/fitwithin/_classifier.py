@@ -6,8 +6,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 
 from fitwithin._class_scores import ClassScoresMixin
-from fitwithin._estimator import TimeConstrainedEstimator
-from fitwithin._session.inputs.fit_arguments import inherit_tags
+from fitwithin._estimator import TimeConstrainedEstimator, inherit_tags
 
 
 class TimeConstrainedClassifier(ClassScoresMixin, ClassifierMixin, TimeConstrainedEstimator):  # type: ignore[misc]  # no types in scikit-learn

@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
@@ -36,17 +37,15 @@ from fitwithin._session.fingerprint import (
 )
 from fitwithin._session.fit_state import FitState
 from fitwithin._session.forecast import ForecastMixin
-from fitwithin._session.inputs.features import (
-    check_features,
-    open_disk_pool,
-)
 from fitwithin._session.inputs.fit_arguments import (
     FitArguments,
     LearnerKind,
     Validation,
     clone_learner,
+    find_backend,
+    find_teacher,
 )
-from fitwithin._session.inputs.fit_inputs import FitInputs, check_inputs, find_backend, find_teacher
+from fitwithin._session.inputs.fit_inputs import FitInputs, check_features, check_inputs, open_disk_pool
 from fitwithin._session.listeners import SessionLog, ShowProgress, show_progress
 from fitwithin._session.result import SessionResult
 from fitwithin._session.session import Session
@@ -371,6 +370,22 @@ def _start_budget(estimator: TimeConstrainedEstimator, backend: Backend) -> Budg
 
 def _default_learner(regression: bool) -> Any:
     return HistGradientBoostingRegressor() if regression else HistGradientBoostingClassifier()
+
+
+def inherit_tags(tags: Tags, learner: Any) -> Tags:
+    """Return an estimator's tags with the learner's own, as far as they apply."""
+    if hasattr(learner, "__sklearn_tags__"):
+        own = get_tags(learner)
+        kept = {
+            "input_tags": ("allow_nan", "sparse", "string", "categorical"),
+            "classifier_tags": ("multi_class", "poor_score"),
+            "regressor_tags": ("poor_score",),
+        }
+        for group, names in kept.items():
+            mine, theirs = getattr(tags, group), getattr(own, group)
+            for name in () if mine is None or theirs is None else names:
+                setattr(mine, name, getattr(theirs, name))
+    return tags
 
 
 def _convert_texts(estimator: TimeConstrainedEstimator, X: Any) -> Any:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from sklearn.base import RegressorMixin
 from sklearn.utils import Tags
 
-from fitwithin._estimator import TimeConstrainedEstimator
-from fitwithin._session.inputs.fit_arguments import inherit_tags
+from fitwithin._estimator import TimeConstrainedEstimator, inherit_tags
 
 
 class TimeConstrainedRegressor(RegressorMixin, TimeConstrainedEstimator):  # type: ignore[misc]  # no types in scikit-learn

@@ -20,13 +20,13 @@ from fitwithin._core.budget import Budget, TimeLimit, parse_row_seconds
 from fitwithin._core.cores import count_jobs, count_threads
 from fitwithin._core.memory_limit import MemoryLimit
 from fitwithin._core.rounds import OnRound
-from fitwithin._estimator import TimeConstrainedEstimator
+from fitwithin._estimator import TimeConstrainedEstimator, inherit_tags
 from fitwithin._pools.tables import list_column_types
 from fitwithin._search_learners import SearchLearner, is_regression, list_learners, list_starts
 from fitwithin._session.checkpoint import Checkpoint
 from fitwithin._session.fingerprint import Fingerprint, describe_learner
 from fitwithin._session.fit_state import FitState
-from fitwithin._session.inputs.fit_arguments import MAX_SEED, Validation, fill_random_states, inherit_tags
+from fitwithin._session.inputs.fit_arguments import MAX_SEED, Validation, fill_random_states
 from fitwithin._session.inputs.fit_inputs import FitInputs
 from fitwithin._session.listeners import ShowProgress
 from fitwithin._session.result import SessionResult

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fitwithin._core.target import Labels
-from fitwithin._pools.pool import TablePool
 from fitwithin._session.held_out_rows import (
     check_second_table,
     count_held_out_rows,
@@ -172,16 +171,15 @@ def test_arguments_that_do_not_go_together_are_refused(arguments, complaint):
     ],
 )
 def test_training_rows_of_one_class_are_refused(chosen, advice):
-    pool = TablePool(np.zeros((100, 1)), Labels.encode(np.arange(100) >= 98))
+    given, labels = FitArguments(None, None, None, {}, *chosen), Labels.encode(np.arange(100) >= 98)
 
+    assert given.chooses_held_out
     with pytest.raises(ValueError, match=rf"only one class, .*False.*{advice}"):
-        hold_out_rows(pool, FitArguments(None, None, None, {}, *chosen), 0, np.random.default_rng(0))
+        hold_out_rows(given, labels, 100, 0, np.random.default_rng(0))
 
 
 def test_random_validation_rows_are_left_to_the_teacher():
-    pool = TablePool(np.zeros((4, 1)), Labels.encode([0, 1, 0, 1]))
-
-    assert hold_out_rows(pool, FitArguments(None, None, None, {}), 0, np.random.default_rng(0)) is None
+    assert not FitArguments(None, None, None, {}).chooses_held_out
 
 
 @pytest.mark.parametrize(("n_rows", "n_rare"), [(200, 3), (200, 10), (20_000, 3), (20_000, 100)])

@@ -11,9 +11,7 @@ import numpy.typing as npt
 
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Labels, count_codes, encode_integers, is_missing, refuse_unknown_labels
-from fitwithin._pools.block_pool import BlockPool
 from fitwithin._pools.decks.table_pile import sample_candidates, sample_stratified
-from fitwithin._pools.pool import Pool
 from fitwithin._pools.target_pass import TargetPass
 from fitwithin._session.inputs.fit_arguments import FitArguments
 from fitwithin.teachers._shared_steps import count_validation_rows
@@ -69,38 +67,30 @@ class HeldOutRows:
 
 
 def hold_out_rows(
-    training: Pool, given: FitArguments, n_more: int, rng: np.random.Generator, *, by_class: bool = False
-) -> HeldOutRows | None:
-    """Return the validation and holdout rows that the user chose; None if the teacher may choose them.
+    given: FitArguments, labels: Labels | None, n_rows: int, n_more: int, rng: np.random.Generator
+) -> HeldOutRows:
+    """Return the validation and holdout rows that the user chose for a table.
 
     Parameters
     ----------
-    training : Pool
-        The rows of X; of a data set, some were held out when it was opened.
     given : FitArguments
         What the user passed.
-    n_more : int
-        Rows of X_val.
+    labels : Labels or None
+        The class of each row of X.
+    n_rows, n_more : int
+        Rows of X, and of X_val.
     rng : numpy.random.Generator
         Chooses the rows.
-    by_class : bool, default=False
-        Whether a rare class must not be missing among them, for the sake of the metric.
 
     Raises
     ------
     ValueError
         If too few rows, groups or classes are left for training.
     """
-    if isinstance(training, BlockPool):
-        chosen = training.held_out
-        return None if chosen is None else HeldOutRows(*chosen, can_refit=given.X_val is None)
     if n_more:
-        return hold_out_second_table(len(training), n_more, rng)
-    labels = training.y if isinstance(training.y, Labels) else None
-    if given.groups is None and given.validation == "random":
-        return hold_out_by_class(labels, rng) if by_class and labels is not None else None
-    groups = None if given.groups is None else encode_groups(given.groups, len(training))
-    return _hold_out_last_or_groups(len(training), groups, labels, rng)
+        return hold_out_second_table(n_rows, n_more, rng)
+    groups = None if given.groups is None else encode_groups(given.groups, n_rows)
+    return _hold_out_last_or_groups(n_rows, groups, labels, rng)
 
 
 def _hold_out_last_or_groups(

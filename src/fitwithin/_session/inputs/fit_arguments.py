@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Literal
@@ -11,14 +11,17 @@ from typing import Any, Literal
 import numpy as np
 from sklearn import get_config
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.utils import Tags, check_random_state, get_tags
+from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import get_routing_for_object, process_routing
 from sklearn.utils.validation import column_or_1d, has_fit_parameter
 
+from fitwithin._core.cores import count_jobs
 from fitwithin._core.exceptions import join_names
 from fitwithin._core.target import Array
 from fitwithin._pools.tables import find_input_kind, read_texts, split_validation_frame, take_named_columns
-from fitwithin.teachers import Teacher
+from fitwithin.backends import Backend, Inline, Process
+from fitwithin.teachers import ParallelTeacher, Teacher
+from fitwithin.teachers._registry import TEACHERS
 
 MAX_SEED = 2**31 - 1
 """Largest seed that every random generator takes."""
@@ -31,6 +34,8 @@ LearnerKind = Literal["classifier", "regressor"]
 
 Validation = Literal["random", "last"]
 """Which rows of X are kept for validation and holdout."""
+
+_BACKENDS: Mapping[str, Callable[[], Backend]] = {"process": Process, "inline": Inline}
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,12 +83,17 @@ class FitArguments:
                 "Got both groups and X_val. With X_val no row of X is kept for validation, so its groups are not "
                 "used. Leave out groups, and see to it that no group has rows in both X and X_val."
             )
-        if self.validation == "last" and (self.groups is not None or self.X_val is not None):
-            other = "X_val" if self.groups is None else "groups"
+        other = "groups" if self.groups is not None else "X_val" if self.X_val is not None else None
+        if self.validation == "last" and other is not None:
             raise ValueError(
                 f'Got both validation="last" and {other}; each of them chooses the validation rows. '
                 f'Leave out {other}, or set validation="random".'
             )
+
+    @property
+    def chooses_held_out(self) -> bool:
+        """Whether the user says which rows are held out; otherwise the teacher chooses random ones."""
+        return self.groups is not None or self.X_val is not None or self.validation == "last"
 
     def split_frames(self) -> FitArguments:
         """Return them with texts as an array, and values in place of columns' names, which data sets on disk keep.
@@ -328,17 +338,49 @@ def fill_random_states(learner: Any, random: np.random.RandomState) -> None:
         learner.set_params(**{name: int(random.randint(MAX_SEED)) for name in unset})
 
 
-def inherit_tags(tags: Tags, learner: Any) -> Tags:
-    """Return an estimator's tags with the learner's own, as far as they apply."""
-    if hasattr(learner, "__sklearn_tags__"):
-        own = get_tags(learner)
-        kept = {
-            "input_tags": ("allow_nan", "sparse", "string", "categorical"),
-            "classifier_tags": ("multi_class", "poor_score"),
-            "regressor_tags": ("poor_score",),
-        }
-        for group, names in kept.items():
-            mine, theirs = getattr(tags, group), getattr(own, group)
-            for name in () if mine is None or theirs is None else names:
-                setattr(mine, name, getattr(theirs, name))
-    return tags
+def find_backend(backend: str | Backend) -> Backend:
+    """Return the backend that a parameter names, or is.
+
+    Examples
+    --------
+    >>> find_backend("inline").clock.__name__
+    'monotonic'
+    """
+    found: Backend = _resolve("backend", backend, _BACKENDS, "open")
+    return found
+
+
+def find_teacher(teacher: str | Teacher) -> Teacher:
+    """Return the teacher that a parameter names, or is.
+
+    Examples
+    --------
+    >>> find_teacher("tct")
+    TCT()
+    """
+    found: Teacher = _resolve("teacher", teacher, TEACHERS, "teach")
+    return found
+
+
+def count_learners(teacher: Teacher, n_jobs: int | None) -> int:
+    """Return the learners that are at work at the same time: at most as many as the teacher has work for.
+
+    Raises
+    ------
+    ValueError
+        If `n_jobs` is 0 or no integer.
+    """
+    n_learners = count_jobs(n_jobs)
+    if not isinstance(teacher, ParallelTeacher):
+        return 1
+    return n_learners if teacher.max_learners is None else min(n_learners, teacher.max_learners)
+
+
+def _resolve(parameter: str, value: Any, known: Mapping[str, Callable[[], Any]], method: str) -> Any:
+    """Return the object that a parameter names, or is."""
+    if isinstance(value, str) and value in known:
+        return known[value]()
+    if not isinstance(value, str) and callable(getattr(value, method, None)) and not isinstance(value, type):
+        return value
+    names = ", ".join(f'"{name}"' for name in known)
+    raise ValueError(f"{parameter} must be one of {names}, or an object with a method {method!r}; got {value!r}.")

@@ -1,41 +1,54 @@
-"""The checked input of a fit: from the arguments of `fit` to the session."""
+"""The checked input of a fit: from the arguments of `fit` to rows, settings and the session."""
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.cores import count_jobs
 from fitwithin._core.cost import CostEstimates, CostModel
 from fitwithin._core.fit_cost import MemoryModel
 from fitwithin._core.records import Estimate, Mask, Rows
-from fitwithin._core.target import Labels
+from fitwithin._core.target import Labels, Values, refuse_several_targets
+from fitwithin._pools.block_pool import BlockPool, HoldOut
 from fitwithin._pools.pool import Pool, StackedTable, TablePool, knows_fitted_values_only
-from fitwithin._pools.tables import find_input_kind
+from fitwithin._pools.tables import describe_table, find_input_kind, is_frame, is_text_array
 from fitwithin._session.fingerprint import Fingerprint, describe_training
 from fitwithin._session.fit_state import FitState
-from fitwithin._session.held_out_rows import Codes, HeldOutRows, hold_out_random_rows, hold_out_rows
-from fitwithin._session.inputs.features import open_data_set, open_table, open_validation_table
+from fitwithin._session.held_out_rows import (
+    Codes,
+    HeldOutRows,
+    check_second_table,
+    hold_out_by_class,
+    hold_out_in_blocks,
+    hold_out_random_rows,
+    hold_out_rows,
+)
 from fitwithin._session.inputs.fit_arguments import (
+    MAX_SEED,
     FitArguments,
     can_resume,
     clone_learner,
+    count_learners,
     draw_seeds,
     prevent_log_files,
     route_fit_params,
+    split_fit_params,
     validate_fit_params,
     validate_teacher,
 )
 from fitwithin._session.result import SessionResult
 from fitwithin._session.selection import ModelSelector, VoteMembers, find_stored_model
 from fitwithin._session.session import Session
-from fitwithin.backends import Backend, FitSettings, Inline, Process, Runner
+from fitwithin.backends import FitSettings, Runner
 from fitwithin.backends._early_stopping import find_early_stopping, find_traits, knows_steps
 from fitwithin.backends._early_stopping.validation_set import (
     add_validation_set,
@@ -44,16 +57,16 @@ from fitwithin.backends._early_stopping.validation_set import (
 )
 from fitwithin.backends._metrics import Bounds, find_bounds, widen_by_groups
 from fitwithin.backends._scoring import make_scoring, try_scoring
-from fitwithin.teachers import Deck, ParallelTeacher, Teacher
-from fitwithin.teachers._registry import TEACHERS
+from fitwithin.teachers import Deck, Teacher
 
 # Least rows of the rarest class in a first subset, for metrics other than accuracy, which are often undefined on fewer.
 _MIN_CLASS_ROWS = 20
 
+# Missing values are left to the learner.
+_CHECKS = {"ensure_all_finite": False, "dtype": None, "accept_sparse": "csr"}
+
 # Validation rows at most of a learner that predicts them after each step of its fit.
 _MAX_VALIDATION_SET = 20_000
-
-_BACKENDS: Mapping[str, Callable[[], Backend]] = {"process": Process, "inline": Inline}
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,12 +228,21 @@ def _hold_out_rows(
 ) -> FitInputs:
     """Return the inputs with the rows that the user holds out; those of X_val come after the training rows."""
     training, settings = inputs.pool, inputs.settings
-    table = open_validation_table(estimator, given, training) if isinstance(training, TablePool) else None
-    pool = training.add_validation_rows(table) if isinstance(training, TablePool) and table is not None else training
+    table, pool = None, training
+    if isinstance(training, TablePool) and given.X_val is not None:
+        table = open_validation_table(estimator, given, training)
+        pool = training.add_validation_rows(table)
     # A fit that resumes must hold out the same rows, whatever its random state.
     rng = np.random.default_rng(0) if can_resume(estimator) else inputs.rng
-    by_class = getattr(inputs.teacher, "validates", False) and not settings.scoring.is_accuracy
-    held_out = hold_out_rows(training, given, len(pool) - len(training), rng, by_class=by_class)
+    held_out, labels = None, inputs.labels
+    if isinstance(training, BlockPool):
+        if training.held_out is not None:
+            held_out = HeldOutRows(*training.held_out, can_refit=given.X_val is None)
+    elif given.chooses_held_out:
+        held_out = hold_out_rows(given, labels, len(training), len(pool) - len(training), rng)
+    elif labels is not None and getattr(inputs.teacher, "validates", False) and not settings.scoring.is_accuracy:
+        # A rare class must not be missing among them, for the sake of the metric.
+        held_out = hold_out_by_class(labels, rng)
     fingerprint: Fingerprint | None = None
     if can_resume(estimator):
         described, groups = estimator._describe_learners(own_learner), None if held_out is None else held_out.groups
@@ -238,49 +260,127 @@ def _widen(groups: Codes, bounds: Bounds, estimate: Estimate, rows: Rows, wrong:
     return widen_by_groups(estimate, wrong, groups[rows], bounds)
 
 
-def find_backend(backend: str | Backend) -> Backend:
-    """Return the backend that a parameter names, or is.
+def check_features(estimator: Any, X: Any, y: Any = None) -> Any:
+    """Return X as the learner gets it; missing values are left to the learner.
 
-    Examples
-    --------
-    >>> find_backend("inline").clock.__name__
-    'monotonic'
+    Parameters
+    ----------
+    estimator : TimeConstrainedEstimator
+        Keeps the number and the names of the features if there is a y, and compares X with them if there is none.
+    X : array-like, sparse matrix or frame
+        Features.
+    y : array-like, optional
+        The target, in `fit`.
     """
-    found: Backend = _resolve("backend", backend, _BACKENDS, "open")
-    return found
+    reset = y is not None
+    if is_text_array(X) and (reset or not hasattr(estimator, "n_features_in_")):
+        check_consistent_length(X, X if y is None else y)
+        for name in ("n_features_in_", "feature_names_in_"):
+            vars(estimator).pop(name, None)
+        return X
+    if is_frame(X):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        if reset and len(X) != len(y):
+            raise ValueError(f"Found input variables with inconsistent numbers of samples: {[len(X), len(y)]}")
+        if not len(X):
+            raise ValueError("Found a frame with 0 sample(s) while a minimum of 1 is required.")
+        return X
+    if not reset:
+        return validate_data(estimator, X, reset=False, **_CHECKS)
+    features, _ = validate_data(estimator, X, y, multi_output=True, **_CHECKS)
+    return features
 
 
-def find_teacher(teacher: str | Teacher) -> Teacher:
-    """Return the teacher that a parameter names, or is.
+def open_table(estimator: Any, given: FitArguments, params: Mapping[str, Any]) -> tuple[TablePool, dict[str, Any]]:
+    """Return the rows of a table, and the arguments of the learner's `fit` without one entry for each row."""
+    # scikit-learn's checks would raise an error of numpy for lists of different lengths.
+    refuse_several_targets(given.y, "y")
+    features = check_features(estimator, given.X, given.y)
+    target = Values.read(given.y) if estimator._regression else Labels.encode(given.y)
+    row_params, fit_params = split_fit_params(params, len(target.column))
+    return TablePool(features, target, row_params), fit_params
 
-    Examples
-    --------
-    >>> find_teacher("tct")
-    TCT()
+
+def open_data_set(
+    estimator: Any, given: FitArguments, params: Mapping[str, Any], open_pool: Callable[..., Pool], validates: bool
+) -> tuple[Pool, dict[str, Any]]:
+    """Return the rows of a data set, and the arguments of the learner's `fit` other than the weights.
+
+    `open_pool` opens the rows, as `open_disk_pool` does; a teacher that `validates` would hold out random rows itself.
     """
-    found: Teacher = _resolve("teacher", teacher, TEACHERS, "teach")
-    return found
+    others = dict(params)
+    rows = {"X": given.X, "y": given.y, "sample_weight": others.pop("sample_weight", None), "groups": given.groups}
+    rows |= {"X_val": given.X_val, "y_val": given.y_val}
+    # A fit that resumes must give the same rows the same numbers, whatever its random state.
+    seed = 0 if can_resume(estimator) else int(check_random_state(estimator.random_state).randint(MAX_SEED))
+    hold_out = partial(hold_out_in_blocks, seed=seed, last=given.validation == "last", teacher_holds_out=validates)
+    pool = open_pool(rows, regression=estimator._regression, seed=seed, hold_out=hold_out)
+    validate_data(estimator, pool.X, reset=True, skip_check_array=True)
+    row_params, fit_params = split_fit_params(others, len(pool))
+    if row_params:
+        raise TypeError(
+            f"{', '.join(row_params)}: got one entry for each row; with a data set only sample_weight can have that, "
+            "as the name of a column. Read the data set into memory, or leave this argument out."
+        )
+    return pool, fit_params
 
 
-def count_learners(teacher: Teacher, n_jobs: int | None) -> int:
-    """Return the learners that are at work at the same time: at most as many as the teacher has work for.
+def open_disk_pool(
+    budget: Budget, spool: Any, rows: Mapping[str, Any], *, regression: bool, seed: int, hold_out: HoldOut
+) -> Pool:
+    """Return the rows of a data set on disk, which this program reads into a spool."""
+    from fitwithin._pools.block_pool import DiskPool
+
+    if find_input_kind(rows["X"]) == "collection":
+        raise TypeError(
+            "X is a Dask collection, whose rows are on a cluster. Set backend=fitwithin.backends.Dask(client), or pass "
+            "X.compute() if it fits into memory."
+        )
+    folder = None if spool is None else os.fspath(spool)
+    return DiskPool.open(rows, regression=regression, seed=seed, budget=budget, folder=folder, hold_out=hold_out)
+
+
+def open_validation_table(estimator: Any, given: FitArguments, training: TablePool) -> TablePool:
+    """Return the rows of X_val and y_val.
 
     Raises
     ------
-    ValueError
-        If `n_jobs` is 0 or no integer.
+    ValueError, TypeError
+        If they do not go with the training rows.
     """
-    n_learners = count_jobs(n_jobs)
-    if not isinstance(teacher, ParallelTeacher):
-        return 1
-    return n_learners if teacher.max_learners is None else min(n_learners, teacher.max_learners)
+    features = _check_validation_features(estimator, given.X_val, training.X)
+    if features.shape[0] != len(given.y_val):
+        raise ValueError(
+            f"X_val has {features.shape[0]} rows and y_val {len(given.y_val)}; expected one entry of y_val "
+            "for each row of X_val."
+        )
+    return TablePool(features, training.y.read_more(given.y_val))
 
 
-def _resolve(parameter: str, value: Any, known: Mapping[str, Callable[[], Any]], method: str) -> Any:
-    """Return the object that a parameter names, or is."""
-    if isinstance(value, str) and value in known:
-        return known[value]()
-    if not isinstance(value, str) and callable(getattr(value, method, None)) and not isinstance(value, type):
-        return value
-    names = ", ".join(f'"{name}"' for name in known)
-    raise ValueError(f"{parameter} must be one of {names}, or an object with a method {method!r}; got {value!r}.")
+def _check_validation_features(estimator: Any, X_val: Any, X: Any) -> Any:
+    """Return X_val as the learner gets it; raise if its type or its columns are not those of X."""
+    if is_text_array(X):
+        if not is_text_array(X_val):
+            raise TypeError("X holds texts, and X_val does not; both must be of one type. Pass texts as X_val.")
+        check_second_table(len(X_val))
+        return X_val
+    if not is_frame(X_val) and not is_frame(X):
+        X_val = check_array(X_val, ensure_min_samples=0, input_name="X_val", **_CHECKS)
+    check_second_table(len(X_val) if is_frame(X_val) else X_val.shape[0])
+    if describe_table(X_val) != describe_table(X):
+        raise TypeError(
+            f"X_val is {describe_table(X_val)} and X {describe_table(X)}; both must be of one type. Convert X_val."
+        )
+    if X_val.shape[1] != X.shape[1]:
+        raise ValueError(
+            f"X_val has {X_val.shape[1]} features and X has {X.shape[1]}; both must have the same. "
+            "Pass the columns of X, in their order."
+        )
+    if is_frame(X):
+        check_features(estimator, X_val)
+    elif not np.can_cast(X_val.dtype, X.dtype, "same_kind"):
+        raise TypeError(
+            f"X_val holds values of type {X_val.dtype}, which do not fit into the type of X, {X.dtype}. "
+            "Convert one of them."
+        )
+    return X_val
