@@ -105,6 +105,8 @@ def test_the_file_and_the_result_are_shown(run, here):
         "training rows",
         "booleans: member",
         "text: city",
+        "5.0%",  # of the numbers are missing
+        "7.7%",  # of the text is missing
         "of 60 s",
         "fitwithin predict model.skops new-rows.parquet --out predictions.parquet",
     ):

@@ -25,7 +25,6 @@ def test_rows_without_a_label_are_left_out_and_counted():
     table = training_table()
 
     assert (len(table.chunk), table.target.n_rows, table.target.n_missing) == (3, 3, 1)
-    assert table.missing_shares == {"number": 0, "text": 1 / 3}
     assert [column.name for column in table.columns] == ["a", "t"]
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import errno
 import signal
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
 
@@ -80,13 +80,13 @@ def _fail_with(error: BaseException, hint: str) -> NoReturn:
 
 
 @contextmanager
-def sigterm_as_interrupt() -> Iterator[None]:
-    """Raise `KeyboardInterrupt` for SIGTERM too, by which schedulers stop a job."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+def handle_signal(number: signal.Signals, handler: Callable[..., Any]) -> Iterator[None]:
+    """Call the handler for a signal in this block."""
+    before = signal.signal(number, handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(number, before)
 
 
 def require_libraries(*libraries: str) -> None:

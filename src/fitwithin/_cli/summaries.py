@@ -67,8 +67,11 @@ def _columns_table(table: TrainingTable, encoding: str) -> Table:
     for kind, kind_name in _KIND_NAMES.items():
         names = [column.name for column in table.columns if column.kind == kind]
         if names:
+            # An estimate if the chunk is a sample.
+            n_missing = sum(table.chunk.table[name].null_count for name in names)
+            missing_share = n_missing / max(len(names) * len(table.chunk), 1)
             listed = f"{kind_name}: {join_names(names, _MAX_COLUMN_NAMES)}"
-            cells = listed, str(len(names)), f"{table.missing_shares[kind]:.1%}", ENCODING_DESCRIPTIONS[encoding][kind]
+            cells = listed, str(len(names)), f"{missing_share:.1%}", ENCODING_DESCRIPTIONS[encoding][kind]
             shown.add_row(*(Text(sanitize_line(cell)) for cell in cells))
     return shown
 

@@ -1,9 +1,10 @@
 """fitwithin train."""
 
+import signal
 from functools import wraps
 from typing import Any
 
-from fitwithin._cli.errors import report_errors, require_libraries, sigterm_as_interrupt
+from fitwithin._cli.errors import handle_signal, report_errors, require_libraries
 from fitwithin._cli.options import parse_limits, validate_data_exists
 from fitwithin._cli.train_options import TrainOptions
 
@@ -25,7 +26,8 @@ def train(**options: Any) -> None:
     Example: fitwithin train rows.parquet --target label --time-limit 15m --search --learner lightgbm,random-forest
     """
     given = TrainOptions(**options)
-    with report_errors(debug=given.debug), sigterm_as_interrupt():
+    # Schedulers stop a job by SIGTERM.
+    with report_errors(debug=given.debug), handle_signal(signal.SIGTERM, signal.default_int_handler):
         require_libraries("pandas", "pyarrow", "skops", *(["matplotlib"] if given.report is not None else []))
         limits = parse_limits(given.time_limit, given.until, given.memory_limit)
         given.validate_words()

@@ -8,8 +8,7 @@ import signal
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -20,7 +19,7 @@ from sklearn.metrics import get_scorer
 
 from fitwithin import TimeConstrainedClassifier, TimeConstrainedRegressor, TimeConstrainedSearch
 from fitwithin._cli.console import print_line, print_note, print_warnings, stdout_to_stderr
-from fitwithin._cli.errors import EXIT_FAILED, fail
+from fitwithin._cli.errors import EXIT_FAILED, fail, handle_signal
 from fitwithin._cli.options import Limits
 from fitwithin._cli.summaries import describe_forecast, print_training_result, print_training_table
 from fitwithin._cli.train_inputs import make_learners, open_inputs
@@ -197,7 +196,7 @@ def _write_model(pipeline: Any, card: ModelCard, options: TrainOptions) -> tuple
     tuple
         The file, its card with the types that must be trusted by name, and whether it holds a pickle.
     """
-    with _ignore_first_interrupt():
+    with handle_signal(signal.SIGINT, _warn_before_interrupt):
         try:
             return _write_to(options.out, pipeline, card, options)
         except UserInputError as error:
@@ -217,19 +216,10 @@ def _write_to(path: Path, pipeline: Any, card: ModelCard, options: TrainOptions)
         return path, full_card, True
 
 
-@contextmanager
-def _ignore_first_interrupt() -> Iterator[None]:
+def _warn_before_interrupt(*_: object) -> None:
     """Answer the first Ctrl-C with a message, since only writing is left to do; obey the second."""
-
-    def warn(*_: object) -> None:
-        typer.echo("The model is being written; press Ctrl-C again to discard it.", err=True)
-        signal.signal(signal.SIGINT, before)
-
-    before = signal.signal(signal.SIGINT, warn)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+    typer.echo("The model is being written; press Ctrl-C again to discard it.", err=True)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _predict_command(model: Path, card: ModelCard, data: Path, *, is_pickle: bool) -> str:

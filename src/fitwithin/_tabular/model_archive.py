@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import tempfile
 import zipfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -15,11 +14,12 @@ from typing import Any
 import cloudpickle
 import numpy as np
 import pyarrow as pa
+import skops.io
 from sklearn.pipeline import Pipeline
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.install_command import format_install_command
-from fitwithin._core.model_file import NotStorable, UntrustedTypes, dump_model, load_model, open_archive
+from fitwithin._core.model_file import UntrustedTypes, dump_model, load_model, open_archive
 from fitwithin._core.preset_table import BOOSTERS
 from fitwithin._session.checkpoint_folder import (
     STATE_FILE,
@@ -200,15 +200,7 @@ def attach_encoder(path: Path, features: EncodedFeatures, card: ModelCard) -> Ch
     """
     attachments = {_CARD_FILE: card.to_json().encode("utf-8")}
     if not isinstance(features.encoder, str):
-        with tempfile.TemporaryDirectory(prefix="fitwithin-") as folder:
-            encoder = Path(folder) / _ENCODER_FILE
-            try:
-                dump_model(features.encoder, encoder)
-            except NotStorable as error:
-                raise UserInputError(
-                    f"The encoder of the columns can't be stored in a checkpoint: {error}.", "Leave out --checkpoint."
-                ) from error
-            attachments[_ENCODER_FILE] = encoder.read_bytes()
+        attachments[_ENCODER_FILE] = skops.io.dumps(features.encoder, compression=zipfile.ZIP_DEFLATED)
     return CheckpointPath(path, attachments)
 
 

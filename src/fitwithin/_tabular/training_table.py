@@ -16,7 +16,7 @@ from fitwithin._core.target import Array
 from fitwithin._pools.sources.blocks import Blocks
 from fitwithin._pools.sources.column_types import decode_dictionary
 from fitwithin._session.held_out_rows import MIN_GROUPS
-from fitwithin._tabular.columns import ColumnKind, FeatureColumn, column_kind, select_columns
+from fitwithin._tabular.columns import FeatureColumn, column_kind, select_columns
 from fitwithin._tabular.files.data_file import DataFile, TableChunk
 from fitwithin._tabular.files.data_set_files import DataSetFiles
 from fitwithin._tabular.target_column import (
@@ -63,15 +63,6 @@ class TrainingTable:
     left_out: Mapping[str, str]
     groups: Array | None = None
     blocks: Blocks | None = None
-
-    @property
-    def missing_shares(self) -> dict[ColumnKind, float]:
-        """Share of missing values for each kind of column; estimated if the chunk is a sample."""
-        shares: dict[ColumnKind, list[float]] = {}
-        for column in self.columns:
-            n_missing = self.chunk.table[column.name].null_count
-            shares.setdefault(column.kind, []).append(n_missing / max(len(self.chunk), 1))
-        return {kind: sum(found) / len(found) for kind, found in shares.items()}
 
 
 def read_training_table(
