@@ -173,13 +173,13 @@ def test_arguments_that_do_not_go_together_are_refused(arguments, complaint):
 def test_training_rows_of_one_class_are_refused(chosen, advice):
     given, labels = FitArguments(None, None, None, {}, *chosen), Labels.encode(np.arange(100) >= 98)
 
-    assert given.chooses_held_out
+    assert given.held_out_choices
     with pytest.raises(ValueError, match=rf"only one class, .*False.*{advice}"):
         hold_out_rows(given, labels, 100, 0, np.random.default_rng(0))
 
 
 def test_random_validation_rows_are_left_to_the_teacher():
-    assert not FitArguments(None, None, None, {}).chooses_held_out
+    assert not FitArguments(None, None, None, {}).held_out_choices
 
 
 @pytest.mark.parametrize(("n_rows", "n_rare"), [(200, 3), (200, 10), (20_000, 3), (20_000, 100)])

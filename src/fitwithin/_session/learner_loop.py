@@ -24,6 +24,9 @@ from fitwithin.teachers import Requests
 if TYPE_CHECKING:
     from fitwithin._session.session import Session
 
+LearnerFailure = LearnerRaised | LearnerDied | OutOfMemory
+LEARNER_FAILURES = (LearnerRaised, LearnerDied, OutOfMemory)
+
 # The session ends when less time is left than this many times the teacher's slowest choice so far: choices grow with
 # their lessons, which at most double or quadruple.
 _CHOICE_FACTOR = 3
@@ -71,38 +74,42 @@ class LearnerLoop:
 
     def carry_out(self, requests: Requests) -> StopReason:
         """Carry out requests until there is no more, or the budget is spent; return why it ended."""
-        answer: Answer = None
-        refusal: OutOfMemory | LearnerRaised | LearnerDied | None = None
+        answer: Answer | LearnerFailure = None
         while True:
-            if self._has_no_time_to_choose():
-                return self._finish_last_round("time")
+            request = self._ask_teacher(requests, answer)
+            if not isinstance(request, Lesson | Exam | Wait):
+                return self._finish_last_round(request)
             try:
-                with self.tracker.timing_choice():
-                    request = requests.send(answer) if refusal is None else requests.throw(refusal)
-            except StopIteration as end:
-                return self._finish_last_round(end.value or "all rows")
-            except OutOfTime:
-                # There is no time left to deal these rows.
-                return self._finish_last_round("time")
-            answer = refusal = None
-            if isinstance(request, Wait):
-                self.wait()
-                continue
-            request = self.tracker.check_request(request)
-            try:
-                if isinstance(request, Exam):
+                if isinstance(request, Wait):
+                    self.wait()
+                    answer = None
+                elif isinstance(request, Exam):
                     answer = self._examine(request)
-                    continue
-                if self._finish_round():
+                elif self._finish_round():
                     return "on_round"
-                if not _may_begin(request, self.session.costs_of(request)):
+                elif not _may_begin(request, self.session.costs_of(request)):
                     return "time"
-                answer = self._teach(request)
-            except (OutOfMemory, LearnerRaised, LearnerDied) as error:
-                self._note_failure(error, request)
-                refusal = error
+                else:
+                    answer = self._teach(request)
+            except LEARNER_FAILURES as failure:
+                self._note_failure(failure, request)
+                answer = failure
 
-    def _note_failure(self, failure: OutOfMemory | LearnerRaised | LearnerDied, request: Lesson | Exam) -> None:
+    def _ask_teacher(self, requests: Requests, answer: Answer | LearnerFailure) -> Lesson | Exam | Wait | StopReason:
+        """Return the next request, or why there is none."""
+        if self._has_no_time_to_choose():
+            return "time"
+        try:
+            with self.tracker.timing_choice():
+                request = requests.throw(answer) if isinstance(answer, LEARNER_FAILURES) else requests.send(answer)
+        except StopIteration as end:
+            return end.value or "all rows"
+        except OutOfTime:
+            # There is no time left to deal these rows.
+            return "time"
+        return request if isinstance(request, Wait) else self.tracker.check_request(request)
+
+    def _note_failure(self, failure: LearnerFailure, request: Lesson | Exam | Wait) -> None:
         """Forget the round under way if the teacher can go on after it; otherwise raise the failure."""
         current = self.tracker.current
         candidate = request.candidate if isinstance(request, Lesson) else self.tracker.open_round.lesson.candidate
@@ -186,7 +193,7 @@ class LearnerLoop:
         try:
             with self.released():
                 report = self.runner.examine(exam)
-        except (LearnerRaised, LearnerDied, OutOfMemory):
+        except LEARNER_FAILURES:
             if not (current.saved is None or current.is_comparable or self._selector.accepts_every_model):
                 # A first model that cannot predict is no model.
                 if self._selector.holds(current.saved):

@@ -7,15 +7,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
-from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, OutOfTime
+from fitwithin._core.exceptions import OutOfTime
 from fitwithin._core.records import StopReason
-from fitwithin._session.learner_loop import LearnerLoop
+from fitwithin._session.learner_loop import LEARNER_FAILURES, LearnerLoop
 from fitwithin.teachers import Requests
 
 _LOOK_SECONDS = 0.1
 """Longest wait without a look at the clock, or for an interrupt, which some systems do not wake a thread up for."""
-
-_LEARNER_FAILURES = (LearnerRaised, LearnerDied, OutOfMemory)
 
 Outcome = StopReason | BaseException
 """Why a loop ended."""
@@ -95,7 +93,7 @@ class ParallelLoops:
         if self._is_over.is_set():
             return
         is_first = loop is self._loops[0]
-        fails_early = isinstance(outcome, _LEARNER_FAILURES) and not is_first and not loop.session.has_best_model
+        fails_early = isinstance(outcome, LEARNER_FAILURES) and not is_first and not loop.session.has_best_model
         has_failed = isinstance(outcome, BaseException) and not isinstance(outcome, OutOfTime) and not fails_early
         is_out_of_time = outcome == "time" or isinstance(outcome, OutOfTime)
         if has_failed or outcome == "on_round" or (is_first and not is_out_of_time):

@@ -78,22 +78,18 @@ class FitArguments:
         if (self.X_val is None) != (self.y_val is None):
             given, missing = ("X_val", "y_val") if self.y_val is None else ("y_val", "X_val")
             raise ValueError(f"Got {given} without {missing}; rows for validation need both. Pass {missing} too.")
-        if self.groups is not None and self.X_val is not None:
+        if len(self.held_out_choices) > 1:
             raise ValueError(
-                "Got both groups and X_val. With X_val no row of X is kept for validation, so its groups are not "
-                "used. Leave out groups, and see to it that no group has rows in both X and X_val."
-            )
-        other = "groups" if self.groups is not None else "X_val" if self.X_val is not None else None
-        if self.validation == "last" and other is not None:
-            raise ValueError(
-                f'Got both validation="last" and {other}; each of them chooses the validation rows. '
-                f'Leave out {other}, or set validation="random".'
+                f"Got both {' and '.join(self.held_out_choices)}; only one of them can choose the validation rows. "
+                "Leave out the others, and see to it that no group has rows in both X and X_val."
             )
 
     @property
-    def chooses_held_out(self) -> bool:
-        """Whether the user says which rows are held out; otherwise the teacher chooses random ones."""
-        return self.groups is not None or self.X_val is not None or self.validation == "last"
+    def held_out_choices(self) -> list[str]:
+        """Names of the arguments that choose rows to be held out; without one, the teacher takes random ones."""
+        given = {"groups": self.groups is not None, "X_val": self.X_val is not None}
+        choices = {'validation="last"': self.validation == "last", **given}
+        return [name for name, is_given in choices.items() if is_given]
 
     def split_frames(self) -> FitArguments:
         """Return them with texts as an array, and values in place of columns' names, which data sets on disk keep.

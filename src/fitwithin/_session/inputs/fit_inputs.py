@@ -238,7 +238,7 @@ def _hold_out_rows(
     if isinstance(training, BlockPool):
         if training.held_out is not None:
             held_out = HeldOutRows(*training.held_out, can_refit=given.X_val is None)
-    elif given.chooses_held_out:
+    elif given.held_out_choices:
         held_out = hold_out_rows(given, labels, len(training), len(pool) - len(training), rng)
     elif labels is not None and getattr(inputs.teacher, "validates", False) and not settings.scoring.is_accuracy:
         # A rare class must not be missing among them, for the sake of the metric.
