@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -115,6 +116,17 @@ class FitLimits:
 
 NO_LIMITS = FitLimits()
 """The fit may take any time."""
+
+
+def make_limit(seconds: float) -> float | None:
+    """Return the seconds of a lesson or an exam; None without a deadline.
+
+    Examples
+    --------
+    >>> make_limit(2.0), make_limit(math.inf)
+    (2.0, None)
+    """
+    return seconds if math.isfinite(seconds) else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Labels, count_codes, encode_integers, is_missing, refuse_unknown_labels
+from fitwithin._pools.decks.deck import count_validation_rows
 from fitwithin._pools.decks.table_pile import sample_candidates, sample_stratified
 from fitwithin._pools.target_pass import TargetPass
 from fitwithin._session.inputs.fit_arguments import FitArguments
-from fitwithin.teachers._shared_steps import count_validation_rows
 
 Codes = npt.NDArray[np.integer[Any]]
 """The group of each row, as a number from 0 on without gaps."""

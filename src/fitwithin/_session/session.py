@@ -39,8 +39,8 @@ from fitwithin._session.round_tracker import RoundTracker
 from fitwithin._session.selection import KeptModel, ModelSelector, is_lower
 from fitwithin.backends import Runner, SavedModel
 from fitwithin.backends._unpredicted import Unpredicted
-from fitwithin.teachers import Deck, Teacher
-from fitwithin.teachers._validation import list_requests
+from fitwithin.teachers import Deck, ParallelTeacher, Teacher
+from fitwithin.teachers._validation import examine_held_out
 
 # Size of a model above which the program loads it in a thread: no other process may have loaded it before.
 _LARGE_MODEL_BYTES = 32 << 20
@@ -291,7 +291,13 @@ class Session:
 
     def _run_loops(self) -> StopReason:
         """Carry out the teacher's requests, in one loop or side by side."""
-        requests = list_requests(self.teacher, self.deck, self.n_jobs)
+        teacher, deck = self.teacher, self.deck
+        if self.n_jobs > 1 and isinstance(teacher, ParallelTeacher):
+            requests = teacher.teach_parallel(deck, self.n_jobs)
+        else:
+            requests = [teacher.teach(deck)]
+        if deck.validation_rows is not None and not getattr(teacher, "validates", False):
+            requests = examine_held_out(requests, deck, teacher.returns)
         if len(requests) == 1:
             return self._loop.carry_out(requests[0])
         loops = ParallelLoops(self._loop, requests)

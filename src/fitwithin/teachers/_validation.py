@@ -5,20 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fitwithin._core.exceptions import OutOfMemory
-from fitwithin._core.records import Exam, Lesson, LessonReport, Purpose, Rows
+from fitwithin._core.records import Exam, Lesson, LessonReport, Purpose, Returns, Rows, make_limit
 from fitwithin._pools.decks.deck import Deck
-from fitwithin.teachers._base import ParallelTeacher, Requests, Teacher
-from fitwithin.teachers._shared_steps import make_limit
+from fitwithin.teachers._base import Requests
 
 # Fraction of the time left for each exam of the first model.
 _EXAM_TIME = 0.015
 
 
-def list_requests(teacher: Teacher, deck: Deck, n_jobs: int = 1) -> list[Requests]:
-    """Return the teacher's requests by loop, with exams on the deck's validation and holdout rows in each lesson.
+def examine_held_out(loops: list[Requests], deck: Deck, returns: Returns) -> list[Requests]:
+    """Return a teacher's requests by loop, with exams on the deck's validation and holdout rows in each lesson.
 
-    A teacher that returns its last model gets exams on the holdout rows only. A deck without such rows, and a teacher
-    that examines them itself, get none.
+    A teacher that returns its last model gets exams on the holdout rows only.
 
     Examples
     --------
@@ -26,18 +24,14 @@ def list_requests(teacher: Teacher, deck: Deck, n_jobs: int = 1) -> list[Request
     >>> from fitwithin.teachers import TCT
     >>> deck = Deck(1000, np.random.default_rng(0))
     >>> deck.hold_out(np.arange(900, 950), np.arange(950, 1000))
-    >>> (requests,) = list_requests(TCT(), deck)
+    >>> (requests,) = examine_held_out([TCT().teach(deck)], deck, "best")
     >>> lesson = next(requests)
     >>> len(lesson.rows), [exam.purpose for exam in lesson.exams]
     (4, ['holdout', 'validation'])
     """
-    if n_jobs > 1 and isinstance(teacher, ParallelTeacher):
-        loops = teacher.teach_parallel(deck, n_jobs)
-    else:
-        loops = [teacher.teach(deck)]
-    if deck.validation_rows is None or deck.holdout_rows is None or getattr(teacher, "validates", False):
-        return loops
-    validation_rows = deck.validation_rows if teacher.returns == "best" else deck.validation_rows[:0]
+    assert deck.validation_rows is not None
+    assert deck.holdout_rows is not None
+    validation_rows = deck.validation_rows if returns == "best" else deck.validation_rows[:0]
     exams = _HeldOutExams(deck, validation_rows, deck.holdout_rows)
     return [_examine_each_model(requests, exams) for requests in loops]
 

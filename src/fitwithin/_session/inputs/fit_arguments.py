@@ -366,7 +366,7 @@ def count_learners(teacher: Teacher, n_jobs: int | None) -> int:
     ValueError
         If `n_jobs` is 0 or no integer.
     """
-    n_learners = count_jobs(n_jobs)
+    n_learners = 1 if n_jobs is None else count_jobs(n_jobs)
     if not isinstance(teacher, ParallelTeacher):
         return 1
     return n_learners if teacher.max_learners is None else min(n_learners, teacher.max_learners)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 
 from fitwithin._core.records import Wait
-from fitwithin._pools.decks.deck import Deck
+from fitwithin._pools.decks.deck import Deck, find_largest_size, list_sizes
 from fitwithin.teachers._auto.state import ERROR_EXPONENT, SURE_CHANCE, TeachingState
 from fitwithin.teachers._base import Requests, Subgenerator
-from fitwithin.teachers._shared_steps import find_largest_size, list_sizes
 
 _SIZE_RATIO = 1.06  # between two sizes that are considered
 _MIN_GROWTH = 1.1  # times the rows of the last model; less is not worth a lesson

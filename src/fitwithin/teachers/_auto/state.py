@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory
-from fitwithin._core.records import Answers, Estimate, Exam, Lesson, LessonReport, Rows, teach
+from fitwithin._core.records import Answers, Estimate, Exam, Lesson, LessonReport, Rows, make_limit, teach
 from fitwithin._core.rounds import ResumePoint
-from fitwithin._pools.decks.deck import SMALL_POOL_ROWS, Deck
+from fitwithin._pools.decks.deck import SMALL_POOL_ROWS, Deck, count_validation_rows
 from fitwithin.teachers._base import Subgenerator
-from fitwithin.teachers._shared_steps import count_validation_rows, make_limit
 
 # The first lesson: the insurance
 _FIRST_FRACTION = 0.005  # of the pool: the paper's m0

@@ -7,12 +7,11 @@ from typing import Literal
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from fitwithin._core.records import Exam, Lesson, Returns, Rows, StopReason, examine
-from fitwithin._pools.decks.deck import SMALL_POOL_ROWS, Deck
+from fitwithin._core.records import Exam, Lesson, Returns, Rows, StopReason, examine, make_limit
+from fitwithin._pools.decks.deck import SMALL_POOL_ROWS, Deck, find_largest_size
 from fitwithin.teachers._auto.bet import SecondLearner, teach_bets
 from fitwithin.teachers._auto.state import SURE_CHANCE, TeachingState
 from fitwithin.teachers._base import Requests, Subgenerator
-from fitwithin.teachers._shared_steps import find_largest_size, make_limit
 
 _INSURANCE_TIME = 0.03  # of the time left; then a learner that can stop early is told to
 _LONGER = 4  # times that, if it took less than the least share of its steps, or a process was still starting

@@ -8,10 +8,9 @@ import numpy as np
 
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.preference import POINT, find_scale
-from fitwithin._core.records import Exam, Rows
-from fitwithin._pools.decks.deck import SMALL_POOL_ROWS, Deck, FirstSize
+from fitwithin._core.records import Exam, Rows, make_limit
+from fitwithin._pools.decks.deck import SMALL_POOL_ROWS, Deck, FirstSize, find_largest_size
 from fitwithin.teachers._search.contender import Contender, find_gain
-from fitwithin.teachers._shared_steps import find_largest_size, make_limit
 
 # Rows of the first look at a learner, which tells its cost and leaves a model; a tenth of a small pool.
 _FIRST_ROWS = 500

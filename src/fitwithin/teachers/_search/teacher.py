@@ -10,7 +10,7 @@ import numpy as np
 
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import LearnerDied, LearnerFailed, LearnerRaised, OutOfMemory
-from fitwithin._core.records import Exam, Lesson, Returns, Wait, examine, teach
+from fitwithin._core.records import Exam, Lesson, Returns, Wait, examine, make_limit, teach
 from fitwithin._core.rounds import ResumePoint
 from fitwithin._pools.decks.deck import Deck
 from fitwithin.teachers._base import Requests, Subgenerator
@@ -19,7 +19,6 @@ from fitwithin.teachers._search.entrant import Entrant
 from fitwithin.teachers._search.race import MIN_SUBSET_ROWS, Race
 from fitwithin.teachers._search.resume import NOTE_BEST, NOTE_CANDIDATES, restore_contenders
 from fitwithin.teachers._search.shares import MIN_GROWTH, Shares
-from fitwithin.teachers._shared_steps import make_limit
 
 # First looks; times are fractions of the time limit, unless they say otherwise
 _FIRST_LOOKS = 0.1  # for those at all learners, once there is a model
