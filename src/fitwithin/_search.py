@@ -39,6 +39,7 @@ from fitwithin.backends._metrics import Scorer
 from fitwithin.teachers import Teacher
 from fitwithin.teachers._search.contender import describe_settings
 from fitwithin.teachers._search.entrant import Entrant
+from fitwithin.teachers._search.race import Race
 from fitwithin.teachers._search.ready_spaces import DataShape
 from fitwithin.teachers._search.results import make_cv_results
 from fitwithin.teachers._search.teacher import Search
@@ -221,7 +222,7 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
                 )
                 self._learner_names.append(learner.name)
         self._teacher = teacher
-        teacher.entrants = entrants
+        teacher.race.entrants = entrants
         others = tuple(entrant.estimator for entrant in entrants[1:])
         settings = replace(inputs.settings, other_learners=others)
         return replace(inputs, settings=settings, **self._choice_settings())
@@ -261,15 +262,16 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         return DataShape(self.n_rows_in_, getattr(self, "n_features_in_", 1), n_classes, share)
 
     def _describe_candidate(self, number: int) -> str:
-        contender = self._teacher.contenders[number]
+        contender = self._teacher.race.contenders[number]
         return f"{self._learner_names[contender.learner]}, {describe_settings(contender.settings)}"
 
     def _set_fitted(self, result: SessionResult, session: Session, inputs: FitInputs) -> None:
         super()._set_fitted(result, session, inputs)
-        search: Search = self.__dict__.pop("_teacher")
+        race: Race = self.__dict__.pop("_teacher").race
         names: list[str] = self.__dict__.pop("_learner_names")
-        self.best_index_ = search.best if result.candidate is None else result.candidate
-        self.cv_results_ = make_cv_results(search.contenders, names, result.history, self.best_index_)
+        in_hand = 0 if race.in_hand is None else race.in_hand.number
+        self.best_index_ = in_hand if result.candidate is None else result.candidate
+        self.cv_results_ = make_cv_results(race.contenders, names, result.history, self.best_index_)
         self.best_params_ = self.cv_results_["params"][self.best_index_]
         self.best_score_ = None if result.record.estimate is None else result.record.estimate.value
 

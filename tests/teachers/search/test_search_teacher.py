@@ -98,7 +98,7 @@ def test_a_setting_that_fails_is_out_and_the_search_goes_on(trouble):
 
     found = run_search([(Simulated(), space)])
 
-    failed = [one for one in found.search.contenders if one.settings.get("trouble") == trouble]
+    failed = [one for one in found.search.race.contenders if one.settings.get("trouble") == trouble]
     assert [one.failure is not None for one in failed] == [True]
     assert found.best_rows > 50_000
     assert found.seconds <= 20.0
@@ -137,7 +137,7 @@ def test_the_better_of_two_learners_wins_and_the_other_loses_its_time_early():
 def test_settings_to_begin_with_are_tried_first():
     found = run_search([(Simulated(), SKILLS)], starts={0: [{"skill": 0.77}]})
 
-    assert [one.settings for one in found.search.contenders[:2]] == [{}, {"skill": 0.77}]
+    assert [one.settings for one in found.search.race.contenders[:2]] == [{}, {"skill": 0.77}]
 
 
 def test_a_slow_learner_is_not_raced_but_taught():

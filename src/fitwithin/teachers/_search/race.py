@@ -9,7 +9,6 @@ from functools import partial
 from fitwithin._core.preference import is_better_than_own
 from fitwithin.teachers._search.contender import Contender, Trial, find_slope
 from fitwithin.teachers._search.entrant import Entrant
-from fitwithin.teachers._search.resume import NOTE_BEST, NOTE_CANDIDATES, store_contender
 from fitwithin.teachers._search.shares import MIN_GROWTH, NEIGHBOUR_FACTOR, Shares
 
 MIN_SUBSET_ROWS = 1_000
@@ -26,19 +25,17 @@ class Race:
 
     Parameters
     ----------
-    shares : Shares
-        Rows and seconds that contenders may have.
     entrants : sequence of Entrant
         The learners.
-    n_learners : int, default=1
-        Learners' processes that try candidates at the same time.
     max_row_seconds : float, default=inf
         Candidates whose predictions take more seconds a row lead only if all do.
 
     Attributes
     ----------
+    shares : Shares
+        Rows and seconds that contenders may have; once the race has begun.
     contenders : list of Contender
-        All candidates so far, by their numbers.
+        All candidates so far, by their numbers; of an earlier call too.
     in_hand : Contender or None
         The contender whose model the session would return now.
     n_rows : int
@@ -49,22 +46,26 @@ class Race:
         Those that have, or had, a last fit, and those that have it now.
     """
 
-    def __init__(
-        self, shares: Shares, entrants: Sequence[Entrant], n_learners: int = 1, max_row_seconds: float = math.inf
-    ) -> None:
-        self.shares = shares
+    shares: Shares
+
+    def __init__(self, entrants: Sequence[Entrant], max_row_seconds: float = math.inf) -> None:
         self.entrants = entrants
-        self.n_learners = n_learners
         self.max_row_seconds = max_row_seconds
         self.contenders: list[Contender] = []
         self.in_hand: Contender | None = None
-        self.n_rows = shares.n_first
+        self.n_rows = 0
         self.is_open = False
         self.finalists: list[Contender] = []
         self.under_way: list[Contender] = []
         self._queue: list[Contender] = []
+        self._patience = 0
         self._n_since_lead = 0
         self._subset_ends = 0.0
+
+    def begin(self, shares: Shares, n_learners: int) -> None:
+        """Begin with the rows of first looks; several learners' processes try candidates at the same time."""
+        self.shares, self.n_rows = shares, shares.n_first
+        self._patience = _PATIENCE * len(self.entrants) * n_learners
 
     def find_leader(self, contenders: Sequence[Contender] | None = None) -> Contender | None:
         """Return the contender with the best score expected at the deadline, among those with the most rows.
@@ -91,19 +92,7 @@ class Race:
         """Add a candidate."""
         contender = entrant.make_contender(len(self.contenders), settings, self.shares.deck.costs)
         self.contenders.append(contender)
-        self.store(contender)
         return contender
-
-    def store(self, contender: Contender) -> None:
-        """Note a candidate for a later call that resumes this one."""
-        notes = self.shares.deck.notes
-        # A new list, since another thread may write the one before.
-        stored = list(notes.get(NOTE_CANDIDATES, []))
-        stored[contender.number : contender.number + 1] = [
-            store_contender(contender, self.entrants[contender.learner].space)
-        ]
-        notes[NOTE_CANDIDATES] = stored
-        notes[NOTE_BEST] = None if self.in_hand is None else self.in_hand.number
 
     def note_trial(self, contender: Contender, score: float | None, seconds: float, leader: Contender | None) -> None:
         """Take note of a trial on the present subset; `leader` is the one before it."""
@@ -111,7 +100,6 @@ class Race:
         # Few rows say little about a portfolio: what counts are the suggestions after it.
         is_early = any(entrant.has_starts_left for entrant in self.entrants) or self.find_leader() is not leader
         self._n_since_lead = 0 if is_early else self._n_since_lead + 1
-        self.store(contender)
 
     @property
     def has_choice(self) -> bool:
@@ -131,8 +119,10 @@ class Race:
             leader = self.find_leader()
             if leader is None:
                 return self._queue.pop(0) if self._queue else self._find_new(None)
-            if not self._queue:
-                self._begin_first_subset(leader)
+            n_first = self.shares.find_first_rows(leader, 2 * self.n_rows)
+            if n_first and not self._queue and leader.n_rows == self.n_rows:
+                # A fit on few rows says little about the cost of many: now more are known to be cheap.
+                self.begin_subset(n_first, self._list_next(leader))
             if self.n_rows < min(MIN_SUBSET_ROWS, self.shares.n_usable):
                 return None
             seconds = self._count_seconds(leader) if reserved is None else self.shares.seconds_left - reserved
@@ -141,11 +131,12 @@ class Race:
                 if contender.costs.fit_seconds(self.n_rows) <= seconds:
                     return contender
                 continue
-            # These are fitted to the time there is.
+            neighbour = NEIGHBOUR_FACTOR * leader.costs.fit_seconds(self.n_rows)
+            # Hyperparameters to begin with are fitted to the time there is.
             has_starts = seconds > 0 and any(entrant.has_starts_left for entrant in self.entrants)
             if not has_starts and self._is_subset_done() and self._grow(leader, seconds):
                 continue
-            if not has_starts and self._predict_neighbour(leader) > seconds:
+            if not has_starts and neighbour + leader.costs.overhead_seconds(self.n_rows) > seconds:
                 return None
             found = self._find_new(leader)
             if found is not None or not self._grow(leader, seconds):
@@ -155,22 +146,12 @@ class Race:
     def _count_seconds(self, leader: Contender) -> float:
         return self.shares.count_search_seconds(leader, find_slope(self.contenders))
 
-    def _predict_neighbour(self, leader: Contender) -> float:
-        """Return the seconds of a trial of hyperparameters near the leader's."""
-        return NEIGHBOUR_FACTOR * leader.costs.fit_seconds(self.n_rows) + leader.costs.overhead_seconds(self.n_rows)
-
-    def _begin_first_subset(self, leader: Contender) -> None:
-        """Go on with a subset that tells more, if the leader is that cheap: a fit on few rows says little about it."""
-        n_rows = self.shares.find_first_rows(leader, 2 * self.n_rows)
-        if n_rows and leader.n_rows == self.n_rows:
-            self.begin_subset(n_rows, self._list_next(leader))
-
     def _is_subset_done(self) -> bool:
         """Whether more rows are due: the leaders are too close to be told apart, or the subset had its time."""
         trials = [trial for one in self.contenders if one.is_alive and (trial := one.find_trial(self.n_rows))]
         trials = sorted(trials, key=lambda trial: trial.score.value)[-2:]
         is_close = len(trials) > 1 and not _is_clearly_behind(*trials)
-        is_settled = is_close and self._n_since_lead >= _PATIENCE * len(self.entrants) * self.n_learners
+        is_settled = is_close and self._n_since_lead >= self._patience
         return is_settled or self.shares.seconds_left <= self._subset_ends
 
     def _grow(self, leader: Contender, seconds: float) -> bool:

@@ -10,7 +10,6 @@ import numpy as np
 from fitwithin._core.records import Estimate
 from fitwithin._core.rounds import Round
 from fitwithin.teachers._search.contender import Contender
-from fitwithin.teachers._search.space import Settings
 
 
 def make_cv_results(
@@ -29,17 +28,12 @@ def make_cv_results(
     best : int
         Number of the settings whose model is returned.
     """
-    settings = [dict(one.settings) for one in contenders]
-    fits = [[one for one in history if one.candidate == number] for number in range(len(contenders))]
-    last = [_find_last(own) for own in fits]
+    rows = [_describe(one, [fit for fit in history if fit.candidate == one.number], best) for one in contenders]
+    columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     # The returned one first, then by rows and score, and those that failed last.
-    keys = [
-        (number != best, one.failure is not None or fit is None, -fit.rows if fit else 0, -_score(fit) if fit else 0)
-        for number, (one, fit) in enumerate(zip(contenders, last, strict=True))
-    ]
-    ranks = np.empty(len(keys), dtype=np.int32)
-    ranks[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(1, len(keys) + 1)
-    ended = [_describe_end(one, fit) for one, fit in zip(contenders, last, strict=True)]
+    has_failed = [one.failure is not None for one in contenders] | np.isnan(columns["mean_test_score"])
+    order = np.lexsort((-columns["mean_test_score"], -columns["n_rows"], has_failed, np.arange(len(rows)) != best))
+    settings = [dict(one.settings) for one in contenders]
     return {
         "estimator": np.array([names[one.learner] for one in contenders], dtype=object),
         "params": settings,
@@ -47,42 +41,40 @@ def make_cv_results(
             f"param_{name}": _mask_missing(settings, name)
             for name in sorted({name for one in settings for name in one})
         },
-        "mean_test_score": np.array([np.nan if fit is None else _score(fit) for fit in last]),
-        "std_test_score": np.array([np.nan if fit is None else _standard_error(fit) for fit in last]),
-        "rank_test_score": ranks,
-        "n_rows": np.array([0 if fit is None else fit.rows for fit in last]),
-        "mean_fit_time": np.array([np.nan if fit is None else fit.seconds_fit for fit in last]),
-        "seconds": np.array([sum(one.seconds_fit + one.seconds_exam for one in own) for own in fits]),
-        "ended": np.array(["returned" if number == best else end for number, end in enumerate(ended)], dtype=object),
+        "rank_test_score": np.argsort(order).astype(np.int32) + np.int32(1),
+        **columns,
+        "ended": columns["ended"].astype(object),
     }
 
 
-def _find_last(fits: Sequence[Round]) -> Round | None:
-    """Return the fit on the most rows that has a score; of several with as many rows, the last one."""
-    scored = [finished for finished in fits if finished.estimate is not None]
-    return max(reversed(scored), key=lambda finished: finished.rows, default=None)
+def _describe(contender: Contender, fits: Sequence[Round], best: int) -> dict[str, Any]:
+    """Return the columns of a candidate, by its fit on the most rows that has a score; of several, by the last one."""
+    last = max(reversed([one for one in fits if one.estimate is not None]), key=lambda one: one.rows, default=None)
+    estimate = Estimate(np.nan, np.nan, np.nan)
+    if last is not None:
+        estimate = Estimate(last.estimate or 0.0, last.low or 0.0, last.high or 0.0)
+    if contender.number == best:
+        ended = "returned"
+    elif contender.failure is not None:
+        ended = f"failed: {contender.failure}"
+    elif last is None:
+        ended = "not tried: the time was up"
+    else:
+        was_cut_short = contender.last is not None and contender.last.was_cut_short
+        ended = "stopped early, and behind others" if was_cut_short else "behind others"
+    return {
+        "mean_test_score": estimate.value,
+        "std_test_score": estimate.standard_error,
+        "n_rows": 0 if last is None else last.rows,
+        "mean_fit_time": np.nan if last is None else last.seconds_fit,
+        "seconds": sum(one.seconds_fit + one.seconds_exam for one in fits),
+        "ended": ended,
+    }
 
 
-def _score(finished: Round) -> float:
-    return finished.estimate or 0.0
-
-
-def _standard_error(finished: Round) -> float:
-    return Estimate(_score(finished), finished.low or 0.0, finished.high or 0.0).standard_error
-
-
-def _mask_missing(settings: Sequence[Settings], name: str) -> np.ma.MaskedArray[Any, Any]:
+def _mask_missing(settings: Sequence[dict[str, Any]], name: str) -> np.ma.MaskedArray[Any, Any]:
     values = np.ma.MaskedArray(np.empty(len(settings), dtype=object), mask=True)
     for index, one in enumerate(settings):
         if name in one:
             values[index] = one[name]
     return values
-
-
-def _describe_end(contender: Contender, last: Round | None) -> str:
-    if contender.failure is not None:
-        return f"failed: {contender.failure}"
-    if last is None:
-        return "not tried: the time was up"
-    was_cut_short = contender.last is not None and contender.last.was_cut_short
-    return "stopped early, and behind others" if was_cut_short else "behind others"

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
-
-import numpy as np
 
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.records import Estimate
 from fitwithin.teachers._search.contender import Contender, Trial
-from fitwithin.teachers._search.entrant import Entrant
-from fitwithin.teachers._search.parameters import Choice
+from fitwithin.teachers._search.parameters import Choice, to_python
+from fitwithin.teachers._search.race import Race
 from fitwithin.teachers._search.space import Settings, Space
 
-NOTE_CANDIDATES = "candidates"
-"""All candidates."""
-
-NOTE_BEST = "best candidate"
-"""The number of the one whose model is the best."""
+# Notes of the deck: all candidates, and the number of the one whose model is the best.
+_CANDIDATES = "candidates"
+_BEST = "best candidate"
 
 
-def store_contender(contender: Contender, space: Space | None) -> dict[str, Any]:
-    """Return a candidate as values for JSON."""
-    return {
+def store_contender(race: Race, contender: Contender) -> None:
+    """Note a candidate, as values for JSON, for a later call that resumes this one."""
+    notes, number = race.shares.deck.notes, contender.number
+    # A new list, since another thread may write the one before.
+    stored = list(notes.get(_CANDIDATES, []))
+    values = {
         "learner": contender.learner,
-        "settings": _encode(contender.settings, space),
+        "settings": _encode(contender.settings, race.entrants[contender.learner].space),
         "failure": contender.failure,
         "n_steps": contender.n_steps,
         "cost": contender.costs.cost.observations(),
@@ -34,15 +33,14 @@ def store_contender(contender: Contender, space: Space | None) -> dict[str, Any]
             for trial in contender.trials
         ],
     }
+    notes[_CANDIDATES] = [*stored[:number], values, *stored[number + 1 :]]
+    notes[_BEST] = None if race.in_hand is None else race.in_hand.number
 
 
-def restore_contenders(
-    stored: Sequence[Mapping[str, Any]], entrants: Sequence[Entrant], costs: CostEstimates
-) -> list[Contender]:
-    """Return the candidates of an earlier call, and tell their trials to the suggesters."""
-    contenders = []
-    for number, values in enumerate(stored):
-        entrant = entrants[values["learner"]]
+def restore_contenders(race: Race, notes: Mapping[str, Any], costs: CostEstimates) -> Contender | None:
+    """Take over the candidates of an earlier call, and tell their trials; return the one that was the best."""
+    for number, values in enumerate(notes.get(_CANDIDATES, [])):
+        entrant = race.entrants[values["learner"]]
         settings = _decode(values["settings"], entrant.space)
         contender = entrant.make_contender(number, settings or {}, costs)
         contender.failure, contender.n_steps = values["failure"], values["n_steps"]
@@ -51,15 +49,14 @@ def restore_contenders(
         contender.costs.cost.restore(values["cost"])
         for n_rows, value, low, high, seconds, was_cut_short in values["trials"]:
             contender.trials.append(Trial(n_rows, Estimate(value, low, high), seconds, was_cut_short))
-        contenders.append(contender)
-    for n_rows in sorted({trial.n_rows for one in contenders for trial in one.trials}):
-        for one in contenders:
-            trial = one.find_trial(n_rows)
-            if trial is not None:
-                entrants[one.learner].tell(one, trial.score.value, trial.seconds, n_rows)
-    for entrant in entrants:
+        race.contenders.append(contender)
+    trials = [(trial.n_rows, one, trial) for one in race.contenders for trial in one.trials]
+    for n_rows, one, trial in sorted(trials, key=lambda known: known[0]):
+        race.entrants[one.learner].tell(one, trial.score.value, trial.seconds, n_rows)
+    for entrant in race.entrants:
         entrant.skip_starts(len(entrant.contenders) - entrant.tries_own)
-    return contenders
+    best = notes.get(_BEST)
+    return None if best is None else race.contenders[best]
 
 
 def _encode(settings: Settings, space: Space | None) -> dict[str, Any] | None:
@@ -67,7 +64,7 @@ def _encode(settings: Settings, space: Space | None) -> dict[str, Any] | None:
     encoded: dict[str, Any] = {}
     for name, given in settings.items():
         parameter = None if space is None else space.parameters.get(name)
-        value = given.item() if isinstance(given, np.generic) else given
+        value = to_python(given)
         place = parameter.find(value) if isinstance(parameter, Choice) else None
         if place is None and not (value is None or isinstance(value, str | bool | int | float)):
             return None

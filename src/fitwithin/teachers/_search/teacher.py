@@ -17,7 +17,7 @@ from fitwithin.teachers._base import Requests, Subgenerator
 from fitwithin.teachers._search.contender import Contender
 from fitwithin.teachers._search.entrant import Entrant
 from fitwithin.teachers._search.race import MIN_SUBSET_ROWS, Race
-from fitwithin.teachers._search.resume import NOTE_BEST, NOTE_CANDIDATES, restore_contenders
+from fitwithin.teachers._search.resume import restore_contenders, store_contender
 from fitwithin.teachers._search.shares import MIN_GROWTH, Shares
 
 # First looks; times are fractions of the time limit, unless they say otherwise
@@ -46,8 +46,8 @@ class Search:
 
     Attributes
     ----------
-    race : Race or None
-        The race, once it has begun.
+    race : Race
+        The candidates, and how far they are.
     """
 
     returns: Returns = "best"
@@ -56,33 +56,17 @@ class Search:
     max_learners: int | None = None
 
     def __init__(self, entrants: Sequence[Entrant], max_row_seconds: float = math.inf) -> None:
-        self.entrants = entrants
-        self.max_row_seconds = max_row_seconds
-        self.race: Race | None = None
+        self.race = Race(entrants, max_row_seconds)
         self._n_learners = 1
-        self._past: list[Contender] = []
-        self._past_best: int | None = None
-
-    @property
-    def contenders(self) -> list[Contender]:
-        """All candidates; of an earlier call too."""
-        return self._past if self.race is None else self.race.contenders
 
     def restore(self, notes: Mapping[str, Any]) -> None:
         """Take over the candidates of an earlier call, which is over."""
-        self._past = restore_contenders(notes.get(NOTE_CANDIDATES, []), self.entrants, CostEstimates())
-        self._past_best = notes.get(NOTE_BEST)
-
-    @property
-    def best(self) -> int:
-        """Number of the candidate whose model is the best one."""
-        if self.race is None or self.race.in_hand is None:
-            return self._past_best or 0
-        return self.race.in_hand.number
+        self.race.in_hand = restore_contenders(self.race, notes, CostEstimates())
 
     def teach(self, deck: Deck) -> Requests:
         """Yield first looks, trials, and the last fit of the leader, until there is no time for another trial."""
-        self.race = race = Race(Shares(deck), self.entrants, self._n_learners, self.max_row_seconds)
+        race = self.race
+        race.begin(Shares(deck), self._n_learners)
         if deck.resume_point is None:
             deck.notes.clear()
         else:
@@ -109,10 +93,10 @@ class Search:
 
     def _teach_beside(self) -> Requests:
         """Try candidates as long as the search goes on and beside its last fit, then fit a rival of the finalist."""
-        while self.race is None or not self.race.is_open or self.race.shares.deck.is_growing:
+        race = self.race
+        while not race.is_open or race.shares.deck.is_growing:
             # Rows that are still being read have no order yet.
             yield Wait()
-        race = self.race
         while True:
             busy = race.under_way
             contender = race.choose_next(_BESIDE_TIME * race.shares.time_limit if busy else None)
@@ -129,13 +113,12 @@ class Search:
 
 def _resume(race: Race, past: ResumePoint) -> None:
     """Go on with the candidates of an earlier call; its best one is fitted again if its model is lost."""
-    best = past.notes.get(NOTE_BEST)
-    race.contenders = restore_contenders(past.notes.get(NOTE_CANDIDATES, []), race.entrants, race.shares.deck.costs)
+    best = restore_contenders(race, past.notes, race.shares.deck.costs)
     waiting = [one for one in race.contenders if one.failure is None and not one.trials]
-    if best is not None and past.has_model:
-        race.in_hand = race.contenders[best]
+    if past.has_model:
+        race.in_hand = best
     elif best is not None:
-        waiting.insert(0, race.contenders[best])
+        waiting.insert(0, best)
     n_rows = max((one.n_rows for one in race.contenders if one.is_alive), default=race.n_rows)
     if n_rows >= MIN_SUBSET_ROWS:
         race.begin_subset(min(n_rows, race.shares.max_rows), waiting)
@@ -162,6 +145,7 @@ def _try(
     race: Race, contender: Contender, kill_after: float | None = None, stop_after: float | None = None
 ) -> Subgenerator[None]:
     """Fit a contender on the present subset, and compare it on the validation rows."""
+    store_contender(race, contender)
     leader, n_rows, start = race.find_leader(), race.n_rows, race.shares.seconds_left
     limit = race.shares.limit_trial(contender, leader, n_rows) if kill_after is None else kill_after
     lesson = Lesson(
@@ -185,6 +169,7 @@ def _try(
         except OutOfMemory as failure:
             contender.note_failure(failure)
     race.note_trial(contender, score, start - race.shares.seconds_left, leader)
+    store_contender(race, contender)
 
 
 def _choose_finalist(race: Race, contender: Contender | None) -> Contender | None:
@@ -221,6 +206,7 @@ def _fit_last(race: Race, contender: Contender) -> Subgenerator[None]:
     if score is not None:
         race.begin_subset(len(lesson.rows), [])
         race.note_trial(contender, score, 0.0, None)
+        store_contender(race, contender)
 
 
 def _fit(race: Race, contender: Contender, lesson: Lesson) -> Subgenerator[float | None]:
