@@ -59,32 +59,29 @@ class Inline:
         return InlineRunner(budget)
 
 
-@dataclass(frozen=True)
 class FinishedDump:
     """A model that this process has written to a skops file.
 
     Parameters
     ----------
-    types : tuple of str
-        The types in the file that are not on fitwithin's own list.
+    model : estimator
+        The model.
+    path : Path
+        The file.
     """
 
-    types: tuple[str, ...]
-
-    @classmethod
-    def of(cls, model: Any, path: Path) -> FinishedDump:
-        """Write a model."""
+    def __init__(self, model: Any, path: Path) -> None:
         from fitwithin._core.model_file import dump_model
 
-        return cls(dump_model(model, path))
+        self._types = dump_model(model, path)
 
     def wait(self, seconds: float) -> bool:
         """Return True at once."""
         return True
 
     def result(self) -> tuple[str, ...]:
-        """Return the types."""
-        return self.types
+        """Return the types in the file that are not on fitwithin's own list."""
+        return self._types
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +111,7 @@ class InlineModel:
 
     def dump(self, path: Path) -> FinishedDump:
         """Write the model to a skops file."""
-        return FinishedDump.of(self.model, path)
+        return FinishedDump(self.model, path)
 
     def discard(self) -> None:
         """Do nothing: there is nothing to release."""
@@ -122,29 +119,12 @@ class InlineModel:
 
 @dataclass(frozen=True, eq=False)
 class _PreparedLearner:
-    """The arguments of `prepare`."""
+    """The arguments of `prepare`, and the memory that this process had then; None without a memory limit."""
 
     learner: Any
     pool: Pool
     settings: FitSettings
-
-
-class _MemoryGauge:
-    """Measure what this process takes beyond what it had at the start of a session."""
-
-    def __init__(self) -> None:
-        memory = read_memory_use(os.getpid())
-        self._start = 0 if memory is None else memory.now
-
-    def begin_fit(self) -> None:
-        reset_peak(os.getpid())
-
-    def read_peak(self) -> int | None:
-        """Return the peak of the fit; None if it is unknown."""
-        memory = read_memory_use(os.getpid())
-        if memory is None:
-            return None
-        return max(0, memory.now - self._start, memory.peak_resident - memory.file_backed - self._start)
+    memory_before: int | None
 
 
 class InlineRunner:
@@ -157,7 +137,6 @@ class InlineRunner:
         self._prepared_learner: _PreparedLearner | None = None
         self._newest: ModelRunner | None = None
         self._saved: ModelRunner | None = None
-        self._memory: _MemoryGauge | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -167,9 +146,9 @@ class InlineRunner:
 
     def prepare(self, learner: Any, pool: Pool, settings: FitSettings) -> None:
         """Store the learner, its pool and settings. The seed is ignored: this process keeps its random state."""
-        self._prepared_learner = _PreparedLearner(learner, pool, settings)
         # Without a limit there is nothing to plan, and the same fit has the same history.
-        self._memory = None if settings.memory_limit is None else _MemoryGauge()
+        memory = None if settings.memory_limit is None else read_memory_use(os.getpid())
+        self._prepared_learner = _PreparedLearner(learner, pool, settings, None if memory is None else memory.now)
 
     def open_sibling(self) -> InlineRunner:
         """Refuse: two learners in one process would take turns, and none could be stopped."""
@@ -192,17 +171,17 @@ class InlineRunner:
         learner: Any = None,
     ) -> FitReport:
         """Train a fresh copy of the learner, or continue with the newest model; nothing can kill it."""
-        settings = self._prepared.settings
+        prepared, settings = self._prepared, self._prepared.settings
         early_stopping = settings.early_stopping if learner is None else find_early_stopping(learner)
         start = self._budget.elapsed()
         stop_signal = make_stop_signal(limits, self._budget.clock)
-        if self._memory is not None:
-            self._memory.begin_fit()
-        training_rows = self._prepared.pool.read(rows)
+        if prepared.memory_before is not None:
+            reset_peak(os.getpid())
+        training_rows = prepared.pool.read(rows)
         fit_start = self._budget.elapsed()
         if batch is None or self._newest is None:
-            unfitted = self._prepared.learner if learner is None else learner
-            self._newest = ModelRunner(clone(unfitted, safe=False), settings.scoring)
+            unfitted = clone(prepared.learner if learner is None else learner, safe=False)
+            self._newest = ModelRunner(unfitted, settings.scoring)
         with self._at_work():
             if batch is None:
                 report = self._newest.fit(training_rows, settings.fit_params, stop_signal, early_stopping)
@@ -214,10 +193,17 @@ class InlineRunner:
             report,
             handover_seconds=fit_start - start,
             fit_seconds=self._budget.elapsed() - fit_start,
-            peak_memory=None if self._memory is None else self._memory.read_peak(),
+            peak_memory=self._read_peak(),
             memory_before=0,
             exams=() if report.gave_up else tuple(map(self.examine, exams)),
         )
+
+    def _read_peak(self) -> int | None:
+        """Return the most memory of the fit beyond what this process had before; None if it is unknown."""
+        before, memory = self._prepared.memory_before, read_memory_use(os.getpid())
+        if before is None or memory is None:
+            return None
+        return max(0, memory.now - before, memory.peak_resident - memory.file_backed - before)
 
     def examine(self, exam: Exam) -> ExamReport:
         """Predict rows with the newest model, a piece at a time to save memory."""

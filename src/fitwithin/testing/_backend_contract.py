@@ -8,6 +8,7 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -18,11 +19,10 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
-from fitwithin._core.budget import Budget
 from fitwithin._core.records import Exam, FitLimits, Purpose
 from fitwithin._core.target import Labels
 from fitwithin._pools.pool import TablePool
-from fitwithin.backends import Backend, FitSettings, LearnerRaised, OutOfTime
+from fitwithin.backends import Backend, LearnerRaised, OutOfTime, Runner
 from fitwithin.backends._model_runner import ModelRunner
 from fitwithin.backends._scoring import Scoring
 from fitwithin.testing._backends import (
@@ -36,6 +36,7 @@ from fitwithin.testing._backends import (
     SlowToPredict,
     check_fit,
     fitted_numbers,
+    load_once,
     make_pool,
     open_runner,
     raises,
@@ -57,6 +58,10 @@ class BackendContract:
 
     make: Callable[[], Backend]
 
+    def open(self, learner: Any, pool: TablePool | None = None, **settings: Any) -> Runner:
+        """Return a prepared runner, to be entered; see `open_runner`."""
+        return open_runner(self.make(), learner, pool or make_pool(), **settings)
+
     def test_a_fit_trains_on_exactly_its_rows_in_their_order(self) -> None:
         """Also after other fits and exams, whatever rows they share, and if a row is there twice.
 
@@ -64,7 +69,7 @@ class BackendContract:
         """
         pool, rng = make_pool(), np.random.default_rng(0)
         before = pool.X.copy()
-        with open_runner(self.make(), RecordingClassifier(), pool) as runner:
+        with self.open(RecordingClassifier(), pool) as runner:
             for count in (len(FEW_ROWS), len(MANY_ROWS), len(pool), 2):
                 check_fit(runner, pool, rng.permutation(len(pool))[:count])
                 runner.examine(Exam(rng.permutation(len(pool))[: len(MANY_ROWS)]))
@@ -77,13 +82,13 @@ class BackendContract:
         for dtype in (np.float64, np.float32, np.int64, np.uint8, np.bool_):
             for order in ("C", "F"):
                 pool = make_pool(dtype=dtype, order=order)
-                with open_runner(self.make(), RecordingClassifier(), pool) as runner:
+                with self.open(RecordingClassifier(), pool) as runner:
                     check_fit(runner, pool, OTHER_ROWS[::-2])
 
     def test_an_exam_reports_which_rows_are_wrong(self) -> None:
         """For new rows, rows examined before, and training rows."""
         pool = make_pool()
-        with open_runner(self.make(), RecordingClassifier(), pool) as runner:
+        with self.open(RecordingClassifier(), pool) as runner:
             runner.fit(FEW_ROWS)
             for rows in (OTHER_ROWS, np.append(OTHER_ROWS[::-2], [FEW_ROWS[1], len(pool) - 1])):
                 examined = runner.examine(Exam(rows))
@@ -95,7 +100,7 @@ class BackendContract:
         pool, rows = make_pool(), OTHER_ROWS
         purposes: tuple[Purpose, ...] = ("holdout", "validation", "score", "mistakes")
         exams = [Exam(rows[number:], purpose) for number, purpose in enumerate(purposes)]
-        with open_runner(self.make(), RecordingClassifier(), pool) as runner:
+        with self.open(RecordingClassifier(), pool) as runner:
             report = runner.fit(FEW_ROWS, exams=exams)
             whole = runner.score(np.arange(sum(len(exam.rows) for exam in exams)) < len(rows))
         assert [examined.n_rows for examined in report.exams] == [len(exam.rows) for exam in exams]
@@ -113,8 +118,7 @@ class BackendContract:
         pool, rows = TablePool(X, Labels.encode([0, 1] * 50 + [1])), np.array([97, 100, 98, 99])
         learner = make_pipeline(OrdinalEncoder(), GaussianNB())
         for scoring in (Scoring(), Scoring(get_scorer("neg_log_loss"))):
-            with self.make().open(Budget(LONG_SECONDS)) as runner:
-                runner.prepare(learner, pool, FitSettings(scoring))
+            with self.open(learner, pool, scoring=scoring) as runner:
                 (examined,) = runner.fit(np.arange(50), exams=[Exam(rows, "validation")]).exams
                 scored = runner.score(np.ones(len(rows), dtype=np.bool_))
             np.testing.assert_array_equal(examined.wrong, [False, True, False, False])
@@ -131,7 +135,7 @@ class BackendContract:
         """At least some of them; one with enough seconds answers all."""
         pool = make_pool(5_000)
         rows = np.arange(len(pool))[::-1]
-        with open_runner(self.make(), SlowToPredict(), pool) as runner:
+        with self.open(SlowToPredict(), pool) as runner:
             cut, whole = runner.fit(FEW_ROWS, exams=[Exam(rows, "validation", seconds=0.1), Exam(rows)]).exams
         assert 0 < cut.n_rows < whole.n_rows == len(rows)
         np.testing.assert_array_equal(cut.wrong, whole.wrong[: cut.n_rows])
@@ -143,7 +147,7 @@ class BackendContract:
         """After a few steps, and without exams; an affordable one goes on, and one without known steps does too."""
         n_trees, exams = 400, [Exam(FEW_ROWS)]
         forest = RandomForestClassifier(n_trees, random_state=0)
-        with open_runner(self.make(), GaussianNB(), make_pool()) as runner:
+        with self.open(GaussianNB()) as runner:
             gave_up = runner.fit(MANY_ROWS, exams=exams, limits=FitLimits(give_up_over=1e-3), learner=forest)
             went_on = runner.fit(MANY_ROWS, exams=exams, limits=FitLimits(give_up_over=LONG_SECONDS), learner=forest)
             unknown = runner.fit(MANY_ROWS, exams=exams, limits=FitLimits(give_up_over=1e-9))
@@ -170,8 +174,7 @@ class BackendContract:
             direct = ModelRunner(GaussianNB(), scoring)
             direct.fit(pool.read(even), {})
             expected = direct.examine([pool.read(odd)], "validation")
-            with self.make().open(Budget(LONG_SECONDS)) as runner:
-                runner.prepare(GaussianNB(), pool, FitSettings(scoring))
+            with self.open(GaussianNB(), pool, scoring=scoring) as runner:
                 runner.fit(even)
                 runner.examine(Exam(MANY_ROWS))
                 first, second = (runner.examine(Exam(odd, "validation")) for _ in range(2))
@@ -185,12 +188,11 @@ class BackendContract:
     def test_a_saved_model_outlives_the_next_fit_and_the_runner(self) -> None:
         """It can be loaded after the runner is closed."""
         pool = make_pool()
-        with open_runner(self.make(), RecordingClassifier(), pool) as runner:
+        with self.open(RecordingClassifier(), pool) as runner:
             runner.fit(FEW_ROWS)
             saved = runner.save()
             runner.fit(MANY_ROWS)
-        model = saved.load()
-        saved.discard()
+        model = load_once(saved)
         assert type(model) is RecordingClassifier
         assert len(model.X_) == len(FEW_ROWS)
         assert model.predict(pool.X[:2]).tolist() == ["a", "a"]
@@ -200,7 +202,7 @@ class BackendContract:
         if importlib.util.find_spec("skops") is None:
             return
         pool = make_pool()
-        with open_runner(self.make(), RecordingClassifier(), pool) as runner, tempfile.TemporaryDirectory() as folder:
+        with self.open(RecordingClassifier(), pool) as runner, tempfile.TemporaryDirectory() as folder:
             runner.fit(FEW_ROWS)
             saved = runner.save()
             dump = saved.dump(Path(folder) / "model.skops")
@@ -208,24 +210,22 @@ class BackendContract:
             names = dump.result()
             assert (Path(folder) / "model.skops").stat().st_size
         assert names == (f"{RecordingClassifier.__module__}.RecordingClassifier",)
-        assert len(saved.load().X_) == len(FEW_ROWS)
-        saved.discard()
+        assert len(load_once(saved).X_) == len(FEW_ROWS)
 
     def test_a_warning_of_the_learner_reaches_the_user(self) -> None:
         """When its model is loaded, and not before."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            with open_runner(self.make(), RecordingClassifier("slow going"), make_pool()) as runner:
+            with self.open(RecordingClassifier("slow going")) as runner:
                 runner.fit(FEW_ROWS)
                 saved = runner.save()
             assert not caught
-            saved.load()
-        saved.discard()
+            load_once(saved)
         assert [str(warning.message) for warning in caught] == ["slow going"]
 
     def test_an_exception_of_the_learner_is_reported_with_its_traceback(self) -> None:
         """With its type and text; the runner can be used again."""
-        with open_runner(self.make(), AwkwardClassifier("raises", above=TROUBLE_ABOVE), make_pool()) as runner:
+        with self.open(AwkwardClassifier("raises", above=TROUBLE_ABOVE)) as runner:
             with raises(LearnerRaised) as caught:
                 runner.fit(MANY_ROWS)
             runner.fit(FEW_ROWS)
@@ -236,12 +236,12 @@ class BackendContract:
 
     def test_no_fit_starts_when_the_budget_is_spent(self) -> None:
         """The runner raises `OutOfTime` instead."""
-        with open_runner(self.make(), RecordingClassifier(), make_pool(), seconds=1e-9) as runner, raises(OutOfTime):
+        with self.open(RecordingClassifier(), seconds=1e-9) as runner, raises(OutOfTime):
             runner.fit(FEW_ROWS)
 
     def test_a_runner_that_was_stopped_raises_out_of_time(self) -> None:
         """In every later fit and exam; a model that it saved can be loaded."""
-        with open_runner(self.make(), RecordingClassifier(), make_pool()) as runner:
+        with self.open(RecordingClassifier()) as runner:
             runner.fit(FEW_ROWS)
             saved = runner.save()
             runner.stop()
@@ -250,14 +250,13 @@ class BackendContract:
                 runner.fit(FEW_ROWS)
             with raises(OutOfTime):
                 runner.examine(Exam(FEW_ROWS))
-        assert len(saved.load().X_) == len(FEW_ROWS)
-        saved.discard()
+        assert len(load_once(saved).X_) == len(FEW_ROWS)
 
     def test_continued_training_gets_its_rows_in_batches(self) -> None:
         """In their order. The first batch comes with all classes; a plain fit trains a new model."""
         pool = make_pool()
         subsets = [OTHER_ROWS, OTHER_ROWS[:2], np.repeat(FEW_ROWS, 2)]
-        with open_runner(self.make(), RecordingClassifier(), pool) as runner:
+        with self.open(RecordingClassifier(), pool) as runner:
             for rows in subsets:
                 runner.fit(rows, batch=2)
                 runner.examine(Exam(MANY_ROWS))
@@ -276,7 +275,7 @@ class BackendContract:
         subsets = [rng.permutation(len(pool))[:count] for count in (batch, batch, 2 * batch + 1, len(pool))]
         for learner in (SGDClassifier(random_state=0), GaussianNB()):
             direct = clone(learner)
-            with open_runner(self.make(), learner, pool) as runner:
+            with self.open(learner, pool) as runner:
                 for rows in subsets:
                     runner.fit(rows, batch=batch)
                     for start in range(0, len(rows), batch):
@@ -290,7 +289,7 @@ class BackendContract:
         few, more = len(FEW_ROWS), len(MANY_ROWS)
         n_classes = len(np.unique(pool.read(FEW_ROWS).y))
         for batch in (None, few // 2):
-            with open_runner(self.make(), AwkwardClassifier("raises", above=2 * more), pool) as runner:
+            with self.open(AwkwardClassifier("raises", above=2 * more), pool) as runner:
                 runner.fit(FEW_ROWS, batch=batch)
                 first = runner.save()
                 runner.fit(MANY_ROWS[few:], batch=few)
@@ -298,20 +297,15 @@ class BackendContract:
                 with contextlib.suppress(LearnerRaised):
                     runner.fit(np.arange(more, len(pool)), batch=few)
             for saved, rows in ((first, few), (second, more)):
-                model = saved.load().model_
-                saved.discard()
+                model = load_once(saved).model_
                 assert model.class_count_.sum() == rows
                 np.testing.assert_allclose(model.theta_[0], pool.X[:rows:n_classes].mean(axis=0), rtol=1e-5)
 
     def test_margins_are_the_gaps_between_the_two_most_probable_classes(self) -> None:
         """If they are requested. The mistakes are those of `predict` either way."""
         pool, training, asked = make_pool(), MANY_ROWS, np.append(OTHER_ROWS, FEW_ROWS[::-1])
-        for learner in (
-            GaussianNB(),
-            SGDClassifier(loss="log_loss", random_state=0),
-            RandomForestClassifier(len(FEW_ROWS)),
-        ):
-            with open_runner(self.make(), learner, pool) as runner:
+        for learner in (GaussianNB(), SGDClassifier(loss="log_loss", random_state=0), RandomForestClassifier(10)):
+            with self.open(learner, pool) as runner:
                 runner.fit(training)
                 plain, examined = runner.examine(Exam(asked)), runner.examine(Exam(asked, margins=True))
                 model = save_and_load(runner)
@@ -326,7 +320,7 @@ class BackendContract:
         """A pool may fill most of the memory, so there is no room for a second copy."""
         pool = TablePool(np.ones((40_000, 120)), Labels.encode(np.arange(40_000) % len(FEW_ROWS)))
         all_rows = np.arange(len(pool))
-        with open_runner(self.make(), RecordingClassifier(), pool) as runner:
+        with self.open(RecordingClassifier(), pool) as runner:
             runner.fit(all_rows[-2:])
             examined = runner.examine(Exam(all_rows))
             model = save_and_load(runner)

@@ -16,7 +16,7 @@ from fitwithin._core.budget import Budget
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Array, Labels
 from fitwithin._pools.pool import TablePool
-from fitwithin.backends import Backend, FitSettings, Runner
+from fitwithin.backends import Backend, FitSettings, Runner, SavedModel
 
 LONG_SECONDS = 60.0
 """A time limit that no test reaches, a cold start on a busy machine included."""
@@ -87,7 +87,7 @@ class MeetingClassifier(RecordingClassifier):
     Parameters
     ----------
     folder : str
-        An empty folder, in which each one leaves a file.
+        An empty folder, in which each one leaves another folder.
     """
 
     def __init__(self, folder: str) -> None:
@@ -95,16 +95,14 @@ class MeetingClassifier(RecordingClassifier):
         self.folder = folder
 
     def fit(self, X: Array, y: Array) -> Self:
-        """Leave a file, and wait for a second one."""
-        with tempfile.NamedTemporaryFile(dir=self.folder, delete=False):
-            pass
+        """Leave a folder, and wait for a second one."""
+        tempfile.mkdtemp(dir=self.folder)
         end = time.monotonic() + LONG_SECONDS / 2
         while len(list(Path(self.folder).iterdir())) < 2:
             if time.monotonic() > end:
                 raise TimeoutError("no other learner is at work")
             time.sleep(0.01)
-        super().fit(X, y)
-        return self
+        return super().fit(X, y)
 
 
 def make_pool(n_rows: int = 200, *, dtype: Any = np.float32, order: Any = "C") -> TablePool:
@@ -114,18 +112,13 @@ def make_pool(n_rows: int = 200, *, dtype: Any = np.float32, order: Any = "C") -
 
 
 def open_runner(
-    backend: Backend,
-    learner: Any,
-    pool: TablePool,
-    seconds: float = LONG_SECONDS,
-    memory_limit: int | None = None,
-    n_jobs: int = 1,
+    backend: Backend, learner: Any, pool: TablePool, seconds: float = LONG_SECONDS, **settings: Any
 ) -> Runner:
-    """Return a runner that is prepared for a learner and a pool, to be entered."""
+    """Return a runner that is prepared for a learner and a pool, to be entered; with further `FitSettings`."""
     runner = backend.open(Budget(seconds, clock=backend.clock))
     try:
         classes = getattr(pool.y, "classes", None)
-        runner.prepare(learner, pool, FitSettings(seed=0, classes=classes, memory_limit=memory_limit, n_jobs=n_jobs))
+        runner.prepare(learner, pool, FitSettings(seed=0, classes=classes, **settings))
     except BaseException:
         runner.__exit__()
         raise
@@ -146,7 +139,11 @@ def check_fit(runner: Runner, pool: TablePool, rows: Rows) -> None:
 
 def save_and_load(runner: Runner) -> Any:
     """Return the newest model of a runner."""
-    saved = runner.save()
+    return load_once(runner.save())
+
+
+def load_once(saved: SavedModel) -> Any:
+    """Load a saved model, and discard it."""
     model = saved.load()
     saved.discard()
     return model

@@ -6,8 +6,11 @@ import importlib.util
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,8 +28,8 @@ from fitwithin.testing._backends import (
     MeetingClassifier,
     RecordingClassifier,
     check_fit,
+    load_once,
     make_pool,
-    open_runner,
     raises,
 )
 from fitwithin.testing._clock import FakeClock
@@ -38,32 +41,32 @@ MEGABYTE = 1_000_000
 class KillableBackendContract(BackendContract):
     """Further tests for a backend that can stop a running learner, and run several at the same time."""
 
+    @contextmanager
+    def open_pair(self, learner: Any) -> Iterator[tuple[Runner, Runner]]:
+        """Yield a prepared runner and its sibling."""
+        with self.open(learner, n_jobs=2) as runner, runner.open_sibling() as sibling:
+            yield runner, sibling
+
     def test_siblings_are_at_work_at_the_same_time(self) -> None:
         """Each in a process of its own: their fits only end because both have begun."""
-        pool = make_pool()
         with (
             tempfile.TemporaryDirectory() as folder,
-            open_runner(self.make(), MeetingClassifier(folder), pool, n_jobs=2) as runner,
-            runner.open_sibling() as sibling,
+            self.open_pair(MeetingClassifier(folder)) as pair,
             ThreadPoolExecutor(2) as threads,
         ):
-            fits = [threads.submit(each.fit, FEW_ROWS) for each in (runner, sibling)]
+            fits = [threads.submit(each.fit, FEW_ROWS) for each in pair]
             assert all(fit.result().fit_seconds >= 0 for fit in fits)
 
     def test_siblings_train_on_exactly_their_rows(self) -> None:
         """Whatever the others train on and examine at the same time."""
         pool = make_pool(20_000)
         with (
-            open_runner(self.make(), RecordingClassifier(), pool, n_jobs=3) as runner,
+            self.open(RecordingClassifier(), pool, n_jobs=3) as runner,
             runner.open_sibling() as second,
             runner.open_sibling() as third,
             ThreadPoolExecutor(3) as threads,
         ):
-            work = [
-                threads.submit(self.check_runner, each, pool, seed) for seed, each in enumerate((runner, second, third))
-            ]
-            for done in work:
-                done.result()
+            list(threads.map(self.check_runner, (runner, second, third), [pool] * 3, range(3)))
 
     def check_runner(self, runner: Runner, pool: TablePool, seed: int) -> None:
         """Fit and examine rows at random, and check that they are the right ones."""
@@ -76,8 +79,7 @@ class KillableBackendContract(BackendContract):
 
     def test_a_model_of_a_sibling_outlives_it(self) -> None:
         """And can be written to a skops file while the first runner lasts. skops is optional."""
-        pool = make_pool()
-        with open_runner(self.make(), RecordingClassifier(), pool, n_jobs=2) as runner:
+        with self.open(RecordingClassifier(), n_jobs=2) as runner:
             with runner.open_sibling() as sibling:
                 sibling.fit(FEW_ROWS)
                 saved = sibling.save()
@@ -85,18 +87,12 @@ class KillableBackendContract(BackendContract):
                 with tempfile.TemporaryDirectory() as folder:
                     assert saved.dump(Path(folder) / "model.skops").wait(LONG_SECONDS)
             runner.fit(MANY_ROWS)
-        assert len(saved.load().X_) == len(FEW_ROWS)
-        saved.discard()
+        assert len(load_once(saved).X_) == len(FEW_ROWS)
 
     def test_a_fit_can_be_stopped_from_another_thread(self) -> None:
         """At once; a sibling goes on."""
-        pool = make_pool()
-        with (
-            open_runner(
-                self.make(), AwkwardClassifier("ignores signals", above=TROUBLE_ABOVE), pool, n_jobs=2
-            ) as runner,
-            runner.open_sibling() as sibling,
-        ):
+        learner = AwkwardClassifier("ignores signals", above=TROUBLE_ABOVE)
+        with self.open_pair(learner) as (runner, sibling):
             sibling.fit(FEW_ROWS)
             runner.fit(FEW_ROWS)
             timer = threading.Timer(0.3, runner.stop)
@@ -111,11 +107,7 @@ class KillableBackendContract(BackendContract):
 
     def test_the_end_of_one_learners_process_leaves_its_sibling_alone(self) -> None:
         """The runner whose process ended can be used again."""
-        pool = make_pool()
-        with (
-            open_runner(self.make(), AwkwardClassifier("is killed", above=TROUBLE_ABOVE), pool, n_jobs=2) as runner,
-            runner.open_sibling() as sibling,
-        ):
+        with self.open_pair(AwkwardClassifier("is killed", above=TROUBLE_ABOVE)) as (runner, sibling):
             for each, other in ((runner, sibling), (sibling, runner)):
                 other.fit(FEW_ROWS)
                 with raises(LearnerDied) as caught:
@@ -126,21 +118,19 @@ class KillableBackendContract(BackendContract):
 
     def test_a_saved_model_survives_the_end_of_the_learners_process(self) -> None:
         """It can be loaded after a crash in a later fit."""
-        with open_runner(self.make(), AwkwardClassifier("segfaults", above=TROUBLE_ABOVE), make_pool()) as runner:
+        with self.open(AwkwardClassifier("segfaults", above=TROUBLE_ABOVE)) as runner:
             runner.fit(FEW_ROWS)
             saved = runner.save()
             with raises(LearnerDied):
                 runner.fit(MANY_ROWS)
-        assert saved.load().predict(make_pool().X[:1]).shape == (1,)
-        saved.discard()
+        assert load_once(saved).predict(make_pool().X[:1]).shape == (1,)
 
     def test_a_saved_model_survives_continued_training_that_fails(self) -> None:
         """Whether the learner's process crashes or is stopped at the deadline."""
         troubles = (("segfaults", 0.0, LearnerDied), ("hangs in Python", LONG_SECONDS - 0.5, OutOfTime))
         for trouble, elapsed_seconds, expected in troubles:
             saved = self.save_before(trouble, elapsed_seconds, expected)
-            assert saved.load().model_.class_count_.sum() == 2 * len(FEW_ROWS)
-            saved.discard()
+            assert load_once(saved).model_.class_count_.sum() == 2 * len(FEW_ROWS)
 
     def save_before(self, trouble: str, elapsed_seconds: float, expected: type[Exception]) -> SavedModel:
         """Save a model, let time pass, and continue training into trouble."""
@@ -161,7 +151,7 @@ class KillableBackendContract(BackendContract):
         """With the memory before it, whether there is a limit or not, and each fit its own."""
         pool = make_pool()
         for memory_limit in (None, 100_000 * MEGABYTE):
-            with open_runner(self.make(), HungryClassifier(100_000), pool, memory_limit=memory_limit) as runner:
+            with self.open(HungryClassifier(100_000), pool, memory_limit=memory_limit) as runner:
                 # A row has 12 bytes.
                 small, large, again = (runner.fit(np.arange(rows)) for rows in (10, 200, 10))
                 examined = runner.examine(Exam(FEW_ROWS))
@@ -175,9 +165,9 @@ class KillableBackendContract(BackendContract):
     def test_a_learner_that_takes_more_than_the_memory_limit_is_stopped(self) -> None:
         """Soon enough that little more is taken. The model before can be loaded, and the runner used again."""
         pool, learner = make_pool(), HungryClassifier(1_000_000)
-        with open_runner(self.make(), learner, pool) as runner:
+        with self.open(learner, pool) as runner:
             memory_limit = (runner.fit(FEW_ROWS).peak_memory or 0) + 200 * MEGABYTE
-        with open_runner(self.make(), learner, pool, memory_limit=memory_limit) as runner:
+        with self.open(learner, pool, memory_limit=memory_limit) as runner:
             runner.fit(FEW_ROWS)
             saved = runner.save()
             with raises(OutOfMemory) as caught:
@@ -186,20 +176,18 @@ class KillableBackendContract(BackendContract):
             assert stopped.limit == memory_limit < stopped.n_bytes < memory_limit + 200 * MEGABYTE
             runner.fit(FEW_ROWS)
             assert runner.examine(Exam(FEW_ROWS)).wrong.shape == FEW_ROWS.shape
-        assert saved.load().predict(pool.X[:1]).shape == (1,)
-        saved.discard()
+        assert load_once(saved).predict(pool.X[:1]).shape == (1,)
 
     def test_the_end_of_the_learners_process_is_described_by_its_cause(self) -> None:
         """A signal by its name, an exit by its code."""
         for trouble, cause in (("segfaults", "SIGSEGV"), ("is killed", "SIGKILL"), ("exits", "exit code 3")):
-            learner = AwkwardClassifier(trouble)
-            with open_runner(self.make(), learner, make_pool()) as runner, raises(LearnerDied) as caught:
+            with self.open(AwkwardClassifier(trouble)) as runner, raises(LearnerDied) as caught:
                 runner.fit(MANY_ROWS)
             assert cause in str(caught.exception)
 
     def test_a_model_that_cannot_be_pickled_is_reported(self) -> None:
         """As an exception of the learner, which says what to do."""
-        with open_runner(self.make(), AwkwardClassifier("cannot be pickled"), make_pool()) as runner:
+        with self.open(AwkwardClassifier("cannot be pickled")) as runner:
             runner.fit(MANY_ROWS)
             with raises(LearnerRaised) as caught:
                 runner.save()

@@ -64,14 +64,6 @@ def _raise(model: AwkwardClassifier) -> None:
     raise ArithmeticError(f"no more than {model.above} rows, please")
 
 
-def _segfault(model: AwkwardClassifier) -> None:
-    ctypes.string_at(0)
-
-
-def _exit_process(model: AwkwardClassifier) -> None:
-    os._exit(3)
-
-
 def _kill_itself(model: AwkwardClassifier) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
     _hang(model)
@@ -82,27 +74,23 @@ def _grow_large(model: AwkwardClassifier) -> None:
     model.ballast_ = [str(number) for number in range(8_000_000)]
 
 
-def _become_unpicklable(model: AwkwardClassifier) -> None:
-    model.lock_ = threading.Lock()
-
-
 def _start_own_session(model: AwkwardClassifier) -> None:
     subprocess.Popen([sys.executable, "-c", f"import time; time.sleep({_HANG_SECONDS})"], start_new_session=True)
     _hang(model)
 
 
-TROUBLES: Mapping[str, Callable[[AwkwardClassifier], None]] = {
+TROUBLES: Mapping[str, Callable[[AwkwardClassifier], object]] = {
     "hangs in Python": _hang,
     "hangs in C": _hang_in_c,
     "ignores signals": _ignore_signals,
     "hangs in threads": _hang_in_threads,
     "hangs in loky workers": _hang_in_loky,
     "raises": _raise,
-    "segfaults": _segfault,
-    "exits": _exit_process,
+    "segfaults": lambda model: ctypes.string_at(0),
+    "exits": lambda model: os._exit(3),
     "is killed": _kill_itself,
     "returns a large model": _grow_large,
-    "cannot be pickled": _become_unpicklable,
+    "cannot be pickled": lambda model: setattr(model, "lock_", threading.Lock()),
     "hangs in predict": lambda model: None,
     "starts a session": _start_own_session,
 }

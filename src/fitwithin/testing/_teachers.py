@@ -14,7 +14,6 @@ from fitwithin._core.records import (
     Exam,
     Lesson,
     LessonReport,
-    Margins,
     Mask,
     Returns,
     Rows,
@@ -83,9 +82,15 @@ def check_teacher(
     """
     assert teacher.returns in get_args(Returns), f'returns must be "best" or "last"; got {teacher.returns!r}.'
 
-    def record(teacher: Teacher) -> list[RecordedRequest]:
+    def record(teacher: Teacher, *, hold_out: bool = False) -> list[RecordedRequest]:
         deck = Deck(size, np.random.default_rng(seed), strata)
-        return _record_requests(teacher, deck, answer, max_requests, endless, examines_taught)
+        if hold_out:
+            rows = np.arange(size)
+            deck.hold_out(rows[rows % 5 == 1], rows[rows % 5 == 3])
+        requests = _record_requests(teacher, deck, answer, max_requests, examines_taught)
+        has_ended = requests[-1][0] in get_args(StopReason)
+        assert endless or has_ended, f"The teacher did not end within {max_requests} requests."
+        return requests
 
     requests = record(teacher)
     assert requests == record(teacher), "The same seed must give the same requests again; they differ."
@@ -94,14 +99,11 @@ def check_teacher(
         assert copy.get_params() == teacher.get_params(), "A clone must have the same parameters; they differ."
         assert requests == record(copy), "A clone must make the same requests; they differ."
     if size >= _MIN_HELD_OUT_POOL:
-        deck = Deck(size, np.random.default_rng(seed), strata)
-        rows = np.arange(size)
-        deck.hold_out(rows[rows % 5 == 1], rows[rows % 5 == 3])
-        _record_requests(teacher, deck, answer, max_requests, endless, examines_taught)
+        record(teacher, hold_out=True)
 
 
 def _record_requests(
-    teacher: Teacher, deck: Deck, answer: AnswerFunction, max_requests: int, endless: bool, examines_taught: bool
+    teacher: Teacher, deck: Deck, answer: AnswerFunction, max_requests: int, examines_taught: bool
 ) -> list[RecordedRequest]:
     """Check and record every request, and at last the stop reason."""
     requests = teacher.teach(deck)
@@ -113,14 +115,14 @@ def _record_requests(
             request = requests.send(answer_sent)
         except StopIteration as end:
             assert recorded, "A teacher must teach at least once; it yielded nothing."
-            _check_stop_reason(end.value)
-            return [*recorded, (end.value, [])]
+            reason = end.value
+            assert reason in get_args(StopReason), f"A teacher must return a stop reason; got {reason!r}."
+            return [*recorded, (reason, [])]
         if isinstance(request, Wait):
             recorded.append(("Wait", []))
             answer_sent = None
             continue
-        _check_request(request, deck.pool_size, None if examines_taught else lesson)
-        _check_held_out(request, deck)
+        _check_request(request, deck, None if examines_taught else lesson)
         assert lesson is not None or isinstance(request, Lesson), "A teacher must yield a Lesson before its first Exam."
         recorded.append((type(request).__name__, request.rows.tolist()))
         if isinstance(request, Exam):
@@ -131,48 +133,26 @@ def _record_requests(
         purposes = {exam.purpose for exam in request.exams}
         assert len(purposes) == len(request.exams), "A Lesson takes at most one Exam for each purpose; it has more."
         for exam in request.exams:
-            _check_request(exam, deck.pool_size, None if examines_taught else lesson)
-            _check_held_out(exam, deck)
+            _check_request(exam, deck, None if examines_taught else lesson)
             recorded.append(("Exam", exam.rows.tolist()))
         answers = {exam.purpose: _make_answers(exam, answer) for exam in request.exams}
         answer_sent = LessonReport(0.0, answers=answers, is_best=True if "validation" in answers else None)
-    assert endless, f"The teacher did not end within {max_requests} requests."
     return recorded
-
-
-def _check_held_out(request: Lesson | Exam, deck: Deck) -> None:
-    if deck.validation_rows is None or deck.holdout_rows is None:
-        return
-    if isinstance(request, Exam) and request.purpose in ("validation", "holdout"):
-        return
-    held_out = np.concatenate([deck.validation_rows, deck.holdout_rows])
-    is_refit = isinstance(request, Lesson) and request.refit
-    assert is_refit or not np.isin(request.rows, held_out).any(), (
-        f"{type(request).__name__} got rows that the deck holds out; take rows that it deals, or deck.rows."
-    )
 
 
 def _make_answers(exam: Exam, answer: AnswerFunction) -> Answers:
     wrong = np.asarray(answer(exam.rows), dtype=np.bool_)
-    margins = _fake_margins(exam.rows) if exam.margins else None
+    # A number in [0, 1) for each row, the same each time.
+    margins = (exam.rows.astype(np.int64) * 7919 % 1000 / 1000).astype(np.float32) if exam.margins else None
     right = len(wrong) - int(np.count_nonzero(wrong))
     score = accuracy_interval(right, len(wrong)) if exam.purpose in ("score", "validation") else None
     return Answers(exam.rows, np.zeros_like(wrong) if exam.purpose == "holdout" else wrong, margins, score)
 
 
-def _fake_margins(rows: Rows) -> Margins:
-    """Return a number in [0, 1) for each row, the same each time."""
-    return (rows.astype(np.int64) * 7919 % 1000 / 1000).astype(np.float32)
-
-
-def _check_stop_reason(reason: StopReason) -> None:
-    assert reason in get_args(StopReason), f"A teacher must return a stop reason; got {reason!r}."
-
-
-def _check_request(request: Lesson | Exam, size: int, lesson: Rows | None) -> None:
+def _check_request(request: Lesson | Exam, deck: Deck, lesson: Rows | None) -> None:
     """Check a request; `lesson` holds the rows that it must not examine."""
     assert isinstance(request, Lesson | Exam), f"A teacher yields Lesson(rows) or Exam(rows); got {request!r}."
-    kind, rows = type(request).__name__, request.rows
+    kind, rows, size = type(request).__name__, request.rows, deck.pool_size
     assert isinstance(rows, np.ndarray), f"{kind} takes an array of row numbers; got {rows!r}."
     assert rows.ndim == 1, f"{kind} takes a one-dimensional array; got shape {rows.shape}."
     assert rows.dtype.kind in "iu", f"{kind} takes row numbers; got {rows.dtype}."
@@ -180,3 +160,9 @@ def _check_request(request: Lesson | Exam, size: int, lesson: Rows | None) -> No
     assert 0 <= rows.min() <= rows.max() < size, f"{kind} got rows outside the pool; expected 0 to {size - 1}."
     if isinstance(request, Exam) and lesson is not None:
         assert not np.isin(rows, lesson).any(), "An Exam must not hold rows of the current lesson."
+    may_hold_out = request.refit if isinstance(request, Lesson) else request.purpose in ("validation", "holdout")
+    if not may_hold_out and deck.validation_rows is not None and deck.holdout_rows is not None:
+        held_out = np.concatenate([deck.validation_rows, deck.holdout_rows])
+        assert not np.isin(rows, held_out).any(), (
+            f"{kind} got rows that the deck holds out; take rows that it deals, or deck.rows."
+        )

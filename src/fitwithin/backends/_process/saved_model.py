@@ -235,7 +235,7 @@ class ProcessModel:
     def dump(self, path: Path) -> ProcessDump | FinishedDump:
         """Have the model written to a skops file."""
         if self.begin_dump is None:
-            return FinishedDump.of(load_pickle(self.file.fd), path)
+            return FinishedDump(load_pickle(self.file.fd), path)
         return self.begin_dump(self.file, path)
 
     def discard(self) -> None:
