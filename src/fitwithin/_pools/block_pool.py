@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
@@ -17,11 +18,14 @@ from fitwithin._pools.block_reader import BlockReader, RowSupply
 from fitwithin._pools.decks.block_pile import BlockPile
 from fitwithin._pools.decks.deck import Deck
 from fitwithin._pools.pool import LabeledRows
-from fitwithin._pools.reading_order import choose_reading_order, order_rows
+from fitwithin._pools.reading_order import choose_reading_order
 from fitwithin._pools.sources.blocks import LabeledBlocks
 from fitwithin._pools.sources.opening import open_source
 from fitwithin._pools.spool import ArrayFormat, ArrowFormat, Spool, SpoolFormat, SpoolReader
-from fitwithin._pools.target_pass import TargetPass, read_groups, read_target, read_values
+from fitwithin._pools.target_pass import TargetPass, encode_labels, read_groups, read_target, read_values
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 HoldOut = Callable[[TargetPass, Array | None, int], TargetPass]
 """Chooses validation and holdout rows, given the target, the group of each row or None, and the number of blocks at
@@ -29,6 +33,70 @@ the end that are a validation set."""
 
 _PAUSE = 9.0
 """Pause after a block, relative to the time it took, while the learner, which shares the processor, has rows enough."""
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A block to read, and how its rows are numbered.
+
+    Parameters
+    ----------
+    block, n_rows : int
+        The block, and its rows.
+    seed : int
+        Makes their order random.
+    classes : array or None
+        The distinct labels; None for regression.
+    dtype : dtype
+        Type of the encoded target.
+    by_class : bool
+        Whether the rows are sorted by class.
+    parts : array of uint8 or None
+        Which of these rows are validation and holdout rows; see `TargetPass`.
+    """
+
+    block: int
+    n_rows: int
+    seed: int
+    classes: Array | None
+    dtype: Any
+    by_class: bool
+    parts: Array | None
+
+    def arrange(
+        self, table: pa.Table, target: str, weight: str | None, n_features: int, name: str
+    ) -> tuple[Rows, Array, Array | None]:
+        """Return the order in which the rows are numbered, with their encoded target and their weights in that order.
+
+        Parameters
+        ----------
+        table : pyarrow.Table
+            The block, with at least the target and the weights.
+        target, weight : str
+            Their names; None without weights.
+        n_features : int
+            Rows of the features, which may lie elsewhere.
+        name : str
+            What errors call the block.
+        """
+        if self.classes is None:
+            y = read_values(table, target).astype(self.dtype)
+        else:
+            labels, codes = encode_labels(table[target], target)
+            y = np.searchsorted(self.classes, labels.astype(self.classes.dtype, copy=False)).astype(self.dtype)[codes]
+        if not n_features == len(y) == self.n_rows:
+            raise UserInputError(
+                f"{name} has {n_features:,} rows and {len(y):,} labels, and had {self.n_rows:,} labels before.",
+                "X and y must have the same rows in the same order, and must not change during fit.",
+            )
+        cells = self.parts
+        if self.by_class:
+            cells = 3 * y.astype(np.uint8) + (0 if self.parts is None else self.parts)
+        order = np.arange(self.n_rows)
+        np.random.default_rng((self.seed, self.block)).shuffle(order)
+        if cells is not None:
+            order = order[np.argsort(cells[order], kind="stable")]
+        return order, y[order], None if weight is None else read_values(table, weight)[order].astype(np.float64)
 
 
 class ReadingTraits(Protocol):
@@ -80,6 +148,7 @@ class BlockPool:
         self.X = self.training_table = X
         self._budget = budget
         self._seed = seed
+        self._parts = found.parts
         rng = np.random.default_rng(seed)
         self.index = choose_reading_order(found, rng, source.rests, is_shuffled=source.is_shuffled)
         self.supply = RowSupply(self.index)
@@ -113,6 +182,15 @@ class BlockPool:
             return
         self._budget.raise_if_spent()
         raise ReadingFailed(self.supply.failure or "The data set is no longer read.")
+
+    def make_place(self, number: int) -> Place:
+        """Return the block at a place of the order of reading."""
+        index, block = self.index, int(self.index.numbers[number])
+        n_rows = int(index.row_starts[number + 1] - index.row_starts[number])
+        classes = self.y.classes if isinstance(self.y, Labels) else None
+        parts = self._parts[block] if self._parts else None
+        by_class = index.cell_counts.shape[1] > 1
+        return Place(block, n_rows, self._seed, classes, self.y.column.dtype, by_class, parts)
 
     def make_deck(self, rng: np.random.Generator, costs: CostEstimates, min_class_rows: int = 1) -> Deck:
         """Return a deck that deals rows as they are read."""
@@ -163,7 +241,6 @@ class DiskPool(BlockPool):
         if source.weight is not None:
             dtypes["weight"] = np.dtype(np.float64)
         self.spool = Spool(self.layout, len(self), dtypes, folder)
-        self._found = found
         self._reader = BlockReader(self.supply, self._copy_block, _PAUSE, self.spool.close)
         self.y = found.make_target(self.spool.columns["target"])
         self.row_params = {} if source.weight is None else {"sample_weight": self.spool.columns["weight"]}
@@ -236,23 +313,13 @@ class DiskPool(BlockPool):
     def _rows(self) -> SpoolReader:
         return self.layout.open(self.spool.files["features"])
 
-    def _copy_block(self, place: int) -> None:
+    def _copy_block(self, number: int) -> None:
         """Read the rows at a place of the order, and copy them to the spool: class after class, in random order."""
-        index, found, source = self.index, self._found, self.source
-        block, first = int(index.numbers[place]), int(index.row_starts[place])
-        table, n_rows = source.read_block(block), int(found.block_rows[block])
-        if table.num_rows != n_rows:
-            raise UserInputError(
-                f"{source.blocks.name_block(block)} has a block of {table.num_rows:,} rows now, which had "
-                f"{n_rows:,} when its labels were read: it was changed during fit.",
-                "Leave them in place until fit returns.",
-            )
-        order = order_rows(self._seed, block, n_rows, found.find_cells(block))
-        target = found.codes[block] if found.codes else read_values(table, source.target)
-        columns = {"target": target[order]}
-        if source.weight is not None:
-            columns["weight"] = read_values(table, source.weight)[order]
-        self.spool.add(table, order, columns, first)
+        source, place = self.source, self.make_place(number)
+        table, name = source.read_block(place.block), f"A block of {source.blocks.name_block(place.block)}"
+        order, y, weights = place.arrange(table, source.target, source.weight, table.num_rows, name)
+        columns = {"target": y} if weights is None else {"target": y, "weight": weights}
+        self.spool.add(table, order, columns, int(self.index.row_starts[number]))
 
     def describe(self) -> dict[str, str]:
         """Return what must be the same in a resumed fit, by a name for users."""

@@ -151,25 +151,6 @@ def choose_reading_order(
     return BlockIndex(counts[order].sum(axis=2), order, counts[order][:, :, 1:], rests)
 
 
-def order_rows(seed: int, block: int, n_rows: int, cells: Array | None) -> Rows:
-    """Return the random order in which the rows of a block are numbered: cell after cell.
-
-    Parameters
-    ----------
-    seed : int
-        Makes the order random.
-    block : int
-        The block's number in the data set.
-    n_rows : int
-        Its rows.
-    cells : array of int or None
-        The cell of each row; None if there is one cell.
-    """
-    order = np.arange(n_rows)
-    np.random.default_rng((seed, block)).shuffle(order)
-    return order if cells is None else order[np.argsort(cells[order], kind="stable")]
-
-
 def choose_block_order(class_counts: Counts, rng: np.random.Generator, *, is_shuffled: bool = False) -> Places:
     """Return the numbers of all blocks that have rows, in random order.
 

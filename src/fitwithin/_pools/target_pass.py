@@ -73,20 +73,11 @@ class TargetPass:
         """Return the rows of each class and part in each block, of shape (n_blocks, n_classes, 3)."""
         counts = np.zeros((len(self.block_rows), self.n_classes, 3), np.int64)
         for block, n_rows in enumerate(self.block_rows.tolist()):
-            cells = self.find_cells(block)
-            if cells is None:
-                counts[block] = n_rows, 0, 0
-            else:
-                counts[block] = np.bincount(cells, minlength=3 * self.n_classes).reshape(self.n_classes, 3)
+            cells = self.parts[block] if self.parts else np.zeros(n_rows, np.uint8)
+            if self.n_classes > 1:
+                cells = cells + 3 * self.codes[block].astype(np.uint8)
+            counts[block] = np.bincount(cells, minlength=3 * self.n_classes).reshape(self.n_classes, 3)
         return counts
-
-    def find_cells(self, block: int) -> Array | None:
-        """Return three times the class of each row, where cells have one, plus its part; None if all are 0."""
-        parts = self.parts[block] if self.parts else None
-        if self.n_classes == 1:
-            return parts
-        cells: Array = 3 * self.codes[block].astype(np.uint8)
-        return cells if parts is None else cells + parts
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from fitwithin._pools.target_pass import TargetPass, merge_targets
 from fitwithin.backends._dask.cluster import LOOK_SECONDS, Cluster
 from fitwithin.backends._dask.collection_parts import Parts, open_parts
 from fitwithin.backends._dask.partitions import Partitions, join_rows
-from fitwithin.backends._dask.reading_tasks import WEIGHT, Place
+from fitwithin.backends._dask.reading_tasks import WEIGHT
 from fitwithin.backends._process.row_reader import RowLayout
 from fitwithin.backends._process.shared_memory import SharedColumn
 
@@ -58,8 +58,7 @@ class ClusterPool(BlockPool):
     def __init__(self, cluster: Cluster, parts: Parts, found: TargetPass, seed: int, budget: Budget) -> None:
         super().__init__(found, parts.empty, seed, budget, parts)
         self._cluster = cluster
-        self._parts = parts
-        self._held_parts = found.parts
+        self._collection = parts
         self._submitted: list[Any] = []
         codes = b"".join(column.tobytes() for column in found.codes)
         self._target_hash = f"{found.block_rows.tobytes().hex()} {zlib.crc32(codes)}"
@@ -105,13 +104,13 @@ class ClusterPool(BlockPool):
     def describe(self) -> Mapping[str, str]:
         """Return what must be the same in a resumed fit, by a name for users."""
         described = {"rows of X": str(len(self)), "columns of X": str(self.X.shape[1]), "labels": self._target_hash}
-        return described | {f"data set: {name}": value for name, value in self._parts.describe().items()}
+        return described | {f"data set: {name}": value for name, value in self._collection.describe().items()}
 
     def _read_place(self, place: int) -> None:
         """Wait until a worker has read the rows at a place; others read the next ones meanwhile."""
         n_ahead = len(self._cluster.wait_for_workers())
         for number in range(len(self._submitted), min(place + n_ahead + 1, len(self.index.numbers))):
-            self._submitted.append(self._parts.submit(self._make_place(number)))
+            self._submitted.append(self._collection.submit(self.make_place(number)))
         part = self._submitted[place]
         find = attrgetter("y") if isinstance(self.y, Labels) else len
         try:
@@ -126,15 +125,6 @@ class ClusterPool(BlockPool):
         if isinstance(self.y, Labels):
             self.y.codes[self.index.row_starts[place] : self.index.row_starts[place + 1]] = codes
         self.partitions.futures.append(part)
-
-    def _make_place(self, number: int) -> Place:
-        index = self.index
-        block = int(index.numbers[number])
-        n_rows = int(index.row_starts[number + 1] - index.row_starts[number])
-        parts = self._held_parts[block] if self._held_parts else None
-        classes, dtype = self.y.classes if isinstance(self.y, Labels) else None, self.y.column.dtype
-        by_class = index.cell_counts.shape[1] > 1
-        return Place(block, n_rows, self._seed, classes, dtype, by_class, parts)
 
     def _await(self, future: Any) -> Any:
         """Return the result of a task, or raise what it raised; stop waiting when the session ends."""

@@ -10,6 +10,7 @@ from dask import delayed
 
 from fitwithin._core.exceptions import UserInputError, join_names
 from fitwithin._core.target import Array
+from fitwithin._pools.block_pool import Place
 from fitwithin._pools.sources.blocks import LabeledBlocks
 from fitwithin._pools.sources.opening import open_blocks, open_source
 from fitwithin._pools.tables import find_input_kind, is_lazy_frame, list_column_types
@@ -17,7 +18,6 @@ from fitwithin._pools.target_pass import BlockTarget, number_groups
 from fitwithin.backends._dask.cluster import PRIORITY, Cluster
 from fitwithin.backends._dask.estimator_inputs import check_columns
 from fitwithin.backends._dask.reading_tasks import (
-    Place,
     read_file_rows,
     read_file_targets,
     read_partition,

@@ -3,72 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._core.target import Array
+from fitwithin._pools.block_pool import Place
 from fitwithin._pools.pool import LabeledRows
-from fitwithin._pools.reading_order import order_rows
 from fitwithin._pools.sources.blocks import LabeledBlocks
 from fitwithin._pools.tables import take_rows
-from fitwithin._pools.target_pass import BlockTarget, encode_labels, read_block_target, read_values, summarize_target
+from fitwithin._pools.target_pass import BlockTarget, read_block_target, summarize_target
 
 TARGET = "y"
 WEIGHT = "sample_weight"
 
 
-@dataclass(frozen=True, eq=False)
-class Place:
-    """A block to read, and how its rows are numbered.
-
-    Parameters
-    ----------
-    block, n_rows : int
-        The block, and its rows.
-    seed : int
-        Makes their order random.
-    classes : array or None
-        The distinct labels; None for regression.
-    dtype : dtype
-        Type of the encoded target.
-    by_class : bool
-        Whether the rows are sorted by class.
-    parts : array of uint8 or None
-        Which of these rows are validation and holdout rows; see `TargetPass`.
-    """
-
-    block: int
-    n_rows: int
-    seed: int
-    classes: Array | None
-    dtype: Any
-    by_class: bool
-    parts: Array | None
-
-    def arrange(self, X: Any, target: pa.Table, name: str) -> LabeledRows:
-        """Return these rows in the order of their numbers, with an encoded target."""
-        if self.classes is None:
-            y = read_values(target, TARGET).astype(self.dtype)
-        else:
-            labels, codes = encode_labels(target[TARGET], TARGET)
-            y = np.searchsorted(self.classes, labels.astype(self.classes.dtype, copy=False)).astype(self.dtype)[codes]
-        if not X.shape[0] == len(y) == self.n_rows:
-            raise UserInputError(
-                f"{name} has {X.shape[0]:,} rows and {len(y):,} labels, and had {self.n_rows:,} labels before.",
-                "X and y must have the same rows in the same order, and must not change during fit.",
-            )
-        cells = self.parts
-        if self.by_class:
-            cells = 3 * y.astype(np.uint8) + (0 if self.parts is None else self.parts)
-        order = order_rows(self.seed, self.block, self.n_rows, cells)
-        weights = (
-            {WEIGHT: read_values(target, WEIGHT)[order].astype(np.float64)} if WEIGHT in target.schema.names else {}
-        )
-        return LabeledRows(take_rows(X, order), y[order], weights)
+def number_rows(X: Any, place: Place, table: pa.Table, target: str, weight: str | None, name: str) -> LabeledRows:
+    """Return the rows of a block in the order of their numbers, with an encoded target."""
+    order, y, weights = place.arrange(table, target, weight, X.shape[0], name)
+    return LabeledRows(take_rows(X, order), y, {} if weights is None else {WEIGHT: weights})
 
 
 def read_file_targets(source: LabeledBlocks, numbers: Sequence[int], regression: bool) -> list[BlockTarget]:
@@ -80,8 +34,8 @@ def read_file_rows(source: LabeledBlocks, place: Place, dtypes: dict[str, Any]) 
     """Read rows of a block of files; some columns get other types."""
     table = source.read_block(place.block)
     X = source.to_frame(table.select(source.schema.names))
-    columns = {TARGET: table[source.target]} | ({} if source.weight is None else {WEIGHT: table[source.weight]})
-    return place.arrange(X.astype(dtypes) if dtypes else X, pa.table(columns), source.blocks.name_block(place.block))
+    name = f"A block of {source.blocks.name_block(place.block)}"
+    return number_rows(X.astype(dtypes) if dtypes else X, place, table, source.target, source.weight, name)
 
 
 def read_partition_target(
@@ -123,7 +77,8 @@ def read_partition(
                 f"Partition {number} of X holds {found} in the column {name!r}, and {wanted} was announced.",
                 "Convert it, for example with ddf.astype().",
             )
-    return place.arrange(table, _to_table(X, y, weights, number), f"Partition {number} of X")
+    weight = None if weights is None else WEIGHT
+    return number_rows(table, place, _to_table(X, y, weights, number), TARGET, weight, f"Partition {number} of X")
 
 
 def _select(X: Any, names: Sequence[Any], number: int) -> Any:
