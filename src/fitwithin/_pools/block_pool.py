@@ -13,11 +13,11 @@ from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import NoModelInTime, OutOfTime, ReadingFailed, UserInputError
 from fitwithin._core.records import Rows
-from fitwithin._core.target import Array, Labels, Target
+from fitwithin._core.target import Array, Labels
 from fitwithin._pools.block_reader import BlockReader, RowSupply
 from fitwithin._pools.decks.block_pile import BlockPile
 from fitwithin._pools.decks.deck import Deck
-from fitwithin._pools.pool import LabeledRows
+from fitwithin._pools.pool import LabeledRows, Pool
 from fitwithin._pools.reading_order import choose_reading_order
 from fitwithin._pools.sources.blocks import LabeledBlocks
 from fitwithin._pools.sources.opening import open_source
@@ -107,7 +107,7 @@ class ReadingTraits(Protocol):
     n_validation_blocks: int
 
 
-class BlockPool:
+class BlockPool(Pool):
     """Rows of a data set, which are read in the background.
 
     A row's number says when it is read: blocks are read in random order, and the rows of each in random order too.
@@ -140,9 +140,6 @@ class BlockPool:
     held_out : tuple of array or None
         Validation and holdout rows, in random order; None if the teacher chooses some.
     """
-
-    y: Target
-    row_params: Mapping[str, Array]
 
     def __init__(self, found: TargetPass, X: Any, seed: int, budget: Budget, source: ReadingTraits) -> None:
         self.X = self.training_table = X

@@ -97,7 +97,7 @@ class LabeledRows:
 
 
 class Pool(Protocol):
-    """Rows that are read by number, as copies.
+    """Rows that are read by number, as copies. By default they are in memory from the beginning.
 
     Attributes
     ----------
@@ -128,28 +128,34 @@ class Pool(Protocol):
     @property
     def modules(self) -> tuple[str, ...]:
         """Libraries that a process needs to read the rows."""
+        return ()
 
     @property
     def spooled(self) -> DiskPool | None:
         """The pool, if its rows lie in a spool that other processes map; None otherwise."""
+        return None
 
     def start(self) -> None:
         """Begin to read rows in the background, if they are not in memory."""
+        return
 
     def close(self) -> None:
         """Stop reading, and let go of files."""
+        return
 
     def make_deck(self, rng: np.random.Generator, costs: CostEstimates, min_class_rows: int = 1) -> Deck:
         """Return the deck of the rows; see `Deck` for the parameters."""
 
     def describe(self) -> Mapping[str, str]:
         """Return what tells a data set on disk from another, by a name for users; nothing if only its rows do."""
+        return {}
 
     def describe_unread_rows(self) -> str | None:
         """Return a sentence about rows that could not be read; None if all could."""
+        return None
 
 
-class TablePool:
+class TablePool(Pool):
     """Rows of a table: an array, a `numpy.memmap`, a sparse matrix or a frame.
 
     Parameters
@@ -172,9 +178,6 @@ class TablePool:
     >>> pool.read(np.array([2, 1])).y
     array([5, 6])
     """
-
-    modules: tuple[str, ...] = ()
-    spooled = None
 
     def __init__(self, X: Any, y: Target, row_params: Mapping[str, Array] | None = None) -> None:
         self.X = X
@@ -204,11 +207,6 @@ class TablePool:
         row_params = {name: column[rows] for name, column in self.row_params.items()}
         return LabeledRows(copy_if_view(take_rows(self.X, rows)), self.y.decode(self.y.column[rows]), row_params)
 
-    def start(self) -> None:
-        """Do nothing: the rows are there."""
-
-    close = start
-
     def make_deck(self, rng: np.random.Generator, costs: CostEstimates, min_class_rows: int = 1) -> Deck:
         """Return the deck of the rows."""
         strata, counts = (self.y.codes, self.y.counts) if isinstance(self.y, Labels) else (None, None)
@@ -226,13 +224,6 @@ class TablePool:
         if not (is_frame(table) or (isinstance(table, np.ndarray) and table.ndim > 1)):
             return lesson[:0]
         return find_missing_values(self.X, lesson, drop_repeats(sample(count_sample_rows(self.X))))
-
-    def describe(self) -> Mapping[str, str]:
-        """Return nothing: only its rows tell a table from another."""
-        return {}
-
-    def describe_unread_rows(self) -> None:
-        """Return None: all rows can be read."""
 
 
 class StackedTable:
@@ -264,11 +255,6 @@ class StackedTable:
         """Type of the values in two arrays."""
         dtype: np.dtype[Any] = self.first.dtype
         return dtype
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the values in two arrays."""
-        return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
 
     def __getitem__(self, rows: Rows) -> Any:
         n_first = self.first.shape[0]

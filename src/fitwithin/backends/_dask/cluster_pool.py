@@ -52,9 +52,6 @@ class ClusterPool(BlockPool):
         The rows that the workers have.
     """
 
-    modules: tuple[str, ...] = ()
-    spooled = None
-
     def __init__(self, cluster: Cluster, parts: Parts, found: TargetPass, seed: int, budget: Budget) -> None:
         super().__init__(found, parts.empty, seed, budget, parts)
         self._cluster = cluster

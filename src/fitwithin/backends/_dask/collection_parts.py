@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from dask import delayed
 
 from fitwithin._core.exceptions import UserInputError, join_names
@@ -72,12 +73,8 @@ class FileParts:
         n_tasks = _TASKS_PER_WORKER * len(self._cluster.wait_for_workers())
         numbers = [part.tolist() for part in np.array_split(np.arange(self._source.n_blocks), n_tasks) if len(part)]
         tasks = [self._cluster.submit(read_file_targets, self._opened, part, regression) for part in numbers]
-        found = self._cluster.client.gather(tasks)
-        groups = None
-        if self._source.group is not None:
-            read = [self._cluster.submit(_read_groups, self._opened, part) for part in numbers]
-            groups = _join_groups(self._cluster.client.gather(read), self._source.group)
-        return [target for part in found for target in part], groups
+        targets, groups = _split([pair for part in self._cluster.client.gather(tasks) for pair in part])
+        return targets, None if self._source.group is None else _join_groups(groups, self._source.group)
 
     def submit(self, place: Place) -> Any:
         """Have a worker read rows; return the future of `LabeledRows`."""
@@ -172,16 +169,13 @@ class CollectionParts:
         read = delayed(read_partition_target, pure=False)
         parts = enumerate(zip(self._named, self._y, self._weights, strict=True))
         tasks = [read(*part, groups, number, regression=regression) for number, part in parts]
-        found = self._cluster.client.gather(self._cluster.client.compute(tasks, priority=PRIORITY))
-        targets = [target for target, _ in found]
+        targets, columns = _split(self._cluster.client.gather(self._cluster.client.compute(tasks, priority=PRIORITY)))
         kinds = {target.classes.dtype.kind in "OUS" for target in targets if len(target.classes)}
         if len(kinds) > 1:
             raise ValueError(
                 "The labels in y are text in some partitions and numbers in others. Convert them to one type."
             )
-        if groups is None:
-            return targets, self._groups
-        return targets, _join_groups([column for _, column in found], groups)
+        return targets, self._groups if groups is None else _join_groups(columns, groups)
 
     def submit(self, place: Place) -> Any:
         """Have a worker compute a partition; return the future of `LabeledRows`."""
@@ -245,13 +239,12 @@ def _open_files(given: dict[str, Any], columns: list[str] | None) -> LabeledBloc
     return open_source(**given)
 
 
-def _read_groups(source: LabeledBlocks, numbers: list[int]) -> Array:
-    return np.concatenate([np.asarray(source.blocks.read(number, [source.group or ""])[0]) for number in numbers])
+def _split(found: list[tuple[BlockTarget, Any]]) -> tuple[list[BlockTarget], list[Any]]:
+    """Return the targets of all blocks, and the groups of their rows."""
+    return [target for target, _ in found], [groups for _, groups in found]
 
 
 def _join_groups(columns: list[Any], name: str) -> Array:
-    import pyarrow as pa
-
     return number_groups(pa.chunked_array([pa.array(column, from_pandas=True) for column in columns]), name)
 
 

@@ -25,9 +25,13 @@ def number_rows(X: Any, place: Place, table: pa.Table, target: str, weight: str 
     return LabeledRows(take_rows(X, order), y, {} if weights is None else {WEIGHT: weights})
 
 
-def read_file_targets(source: LabeledBlocks, numbers: Sequence[int], regression: bool) -> list[BlockTarget]:
-    """Read the target of some blocks of files."""
-    return [read_block_target(source, number, regression=regression) for number in numbers]
+def read_file_targets(source: LabeledBlocks, numbers: Sequence[int], regression: bool) -> list[tuple[BlockTarget, Any]]:
+    """Read the target of some blocks of files, and the group of each row if there are groups."""
+
+    def read_groups(number: int) -> Any:
+        return None if source.group is None else np.asarray(source.blocks.read(number, [source.group])[0])
+
+    return [(read_block_target(source, number, regression=regression), read_groups(number)) for number in numbers]
 
 
 def read_file_rows(source: LabeledBlocks, place: Place, dtypes: dict[str, Any]) -> LabeledRows:
