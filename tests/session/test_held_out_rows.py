@@ -164,22 +164,17 @@ def test_arguments_that_do_not_go_together_are_refused(arguments, complaint):
 
 
 @pytest.mark.parametrize(
-    ("chosen", "advice"),
+    ("groups", "advice"),
     [
-        (("last",), "Sort the rows by time"),
-        (("random", np.repeat([0, 1, 2], [98, 1, 1])), "groups that hold several classes"),
+        (None, "Sort the rows by time"),
+        (np.repeat([0, 1, 2], [98, 1, 1]), "groups that hold several classes"),
     ],
 )
-def test_training_rows_of_one_class_are_refused(chosen, advice):
-    given, labels = FitArguments(None, None, None, {}, *chosen), Labels.encode(np.arange(100) >= 98)
+def test_training_rows_of_one_class_are_refused(groups, advice):
+    labels = Labels.encode(np.arange(100) >= 98)
 
-    assert given.held_out_choices
     with pytest.raises(ValueError, match=rf"only one class, .*False.*{advice}"):
-        hold_out_rows(given, labels, 100, 0, np.random.default_rng(0))
-
-
-def test_random_validation_rows_are_left_to_the_teacher():
-    assert not FitArguments(None, None, None, {}).held_out_choices
+        hold_out_rows(100, groups, labels, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(("n_rows", "n_rare"), [(200, 3), (200, 10), (20_000, 3), (20_000, 100)])

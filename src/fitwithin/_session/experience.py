@@ -20,10 +20,16 @@ from fitwithin._core.exceptions import UserInputError, join_names
 from fitwithin._core.experienced_cost import ExperiencedCost, thin_out
 from fitwithin._core.install_command import UPGRADE_COMMAND, format_install_command
 from fitwithin._pools.tables import list_column_types
-from fitwithin._session.fingerprint import Fingerprint, find_differences, list_not_comparable
+from fitwithin._session.fingerprint import (
+    Fingerprint,
+    describe_scoring,
+    find_differences,
+    list_not_comparable,
+    name_task,
+)
 from fitwithin._session.inputs.fit_inputs import FitInputs
 from fitwithin._session.result import SessionResult
-from fitwithin._session.value_text import describe_value, shorten
+from fitwithin._session.value_text import shorten
 
 _VERSION = 1
 """Version of the layout; increase it when older versions of fitwithin can't read it."""
@@ -156,17 +162,12 @@ class Experience:
 def _describe_job(estimator: Any, inputs: FitInputs) -> Fingerprint:
     """Return what must be equal of two fits: columns, learner and metric, and not the rows."""
     columns = list_column_types(inputs.pool.training_table)
-    scoring = estimator.scoring
     return {
-        "task": "regression" if estimator._regression else "classification",
+        "task": name_task(estimator),
         "number of columns": str(getattr(estimator, "n_features_in_", 1)),
         "columns": shorten(", ".join(f"{name} {kind}" for name, kind in columns)),
         **estimator._describe_learners(estimator._make_learner()),
-        "scoring": "the default"
-        if scoring is None
-        else scoring
-        if isinstance(scoring, str)
-        else describe_value(scoring),
+        "scoring": describe_scoring(estimator.scoring),
     }
 
 

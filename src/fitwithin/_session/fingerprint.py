@@ -194,10 +194,10 @@ def describe_training(
     if groups is not None:
         held_out["groups"] = hash_columns(groups)
     return {
-        "task": _name_task(estimator),
+        "task": name_task(estimator),
         **describe_rows(training),
         **learners,
-        "scoring": "the default" if estimator.scoring is None else _describe_scoring(estimator.scoring),
+        "scoring": describe_scoring(estimator.scoring),
         **{f"{name} of fit": describe_value(value) for name, value in sorted(fit_params.items())},
         **held_out,
         **({} if table is None else describe_rows(table, suffix="_val")),
@@ -208,23 +208,27 @@ def describe_fit(estimator: Any, learner: Any, pool: Pool, time_limit: float) ->
     """Return what a reader of the checkpoint needs in place of the data, by the names of a `ModelCard`."""
     target, teacher = pool.y, estimator.teacher
     return {
-        "task": _name_task(estimator),
+        "task": name_task(estimator),
         "classes": [_to_json_label(label) for label in target.classes.tolist()] if isinstance(target, Labels) else [],
         "features": getattr(estimator, "n_features_in_", 1),
         "columns": list_column_types(pool.training_table),
         "learner": estimator.estimator if isinstance(estimator.estimator, str) else type(learner).__name__,
         "teacher": teacher if isinstance(teacher, str) else type(teacher).__name__,
-        "scoring": _describe_scoring(estimator.scoring or ("r2" if estimator._regression else "accuracy")),
+        "scoring": describe_scoring(estimator.scoring or ("r2" if estimator._regression else "accuracy")),
         "time_limit": time_limit,
         "target_type": str(target.decode(target.column[:0]).dtype),
     }
 
 
-def _name_task(estimator: Any) -> str:
+def name_task(estimator: Any) -> str:
+    """Return whether an estimator is for regression or classification."""
     return "regression" if estimator._regression else "classification"
 
 
-def _describe_scoring(scoring: Any) -> str:
+def describe_scoring(scoring: Any) -> str:
+    """Return the name of a metric, or its text if it has none."""
+    if scoring is None:
+        return "the default"
     return scoring if isinstance(scoring, str) else describe_value(scoring)
 
 

@@ -14,7 +14,6 @@ from fitwithin._core.target import Labels, count_codes, encode_integers, is_miss
 from fitwithin._pools.decks.deck import count_validation_rows
 from fitwithin._pools.decks.table_pile import sample_candidates, sample_stratified
 from fitwithin._pools.target_pass import TargetPass
-from fitwithin._session.inputs.fit_arguments import FitArguments
 
 Codes = npt.NDArray[np.integer[Any]]
 """The group of each row, as a number from 0 on without gaps."""
@@ -66,19 +65,17 @@ class HeldOutRows:
     groups: Codes | None = None
 
 
-def hold_out_rows(
-    given: FitArguments, labels: Labels | None, n_rows: int, n_more: int, rng: np.random.Generator
-) -> HeldOutRows:
-    """Return the validation and holdout rows that the user chose for a table.
+def hold_out_rows(n_rows: int, groups: Any, labels: Labels | None, rng: np.random.Generator) -> HeldOutRows:
+    """Return the rows of random groups, or without groups the last rows.
 
     Parameters
     ----------
-    given : FitArguments
-        What the user passed.
+    n_rows : int
+        Rows to choose from.
+    groups : array-like or None
+        The group of each row.
     labels : Labels or None
-        The class of each row of X.
-    n_rows, n_more : int
-        Rows of X, and of X_val.
+        The class of each row.
     rng : numpy.random.Generator
         Chooses the rows.
 
@@ -87,19 +84,11 @@ def hold_out_rows(
     ValueError
         If too few rows, groups or classes are left for training.
     """
-    if n_more:
-        return hold_out_second_table(n_rows, n_more, rng)
-    groups = None if given.groups is None else encode_groups(given.groups, n_rows)
-    return _hold_out_last_or_groups(n_rows, groups, labels, rng)
-
-
-def _hold_out_last_or_groups(
-    n_rows: int, groups: Codes | None, labels: Labels | None, rng: np.random.Generator
-) -> HeldOutRows:
     if groups is None:
         held_out, advice = hold_out_last_rows(n_rows, rng), "Sort the rows by time, not by class."
     else:
-        held_out, advice = hold_out_groups(groups, rng), "Give groups that hold several classes each, or more of them."
+        held_out = hold_out_groups(encode_groups(groups, n_rows), rng)
+        advice = "Give groups that hold several classes each, or more of them."
     if labels is not None:
         _check_classes(labels, held_out, advice)
     return held_out
@@ -232,8 +221,7 @@ def hold_out_in_blocks(
         return found.hold_out(rows[:n_validation], rows[n_validation:])
     labels = replace(found.target, codes=np.concatenate(found.codes)) if isinstance(found.target, Labels) else None
     if not n_validation_blocks:
-        codes = None if groups is None else encode_groups(groups, n_rows)
-        held_out = _hold_out_last_or_groups(n_rows, codes, labels, rng)
+        held_out = hold_out_rows(n_rows, groups, labels, rng)
         return found.hold_out(held_out.validation, held_out.holdout)
     n_training = int(found.block_rows[:-n_validation_blocks].sum())
     held_out = hold_out_second_table(n_training, n_rows - n_training, rng)

@@ -366,19 +366,14 @@ class Session:
                 return self._load(best.model)
             except TimeoutError:
                 LOGGER.warning("The best model was not loaded by the deadline, so the one before it is returned.")
-                self._withdraw_best()
-                continue
             except Exception as failure:  # the learner's own unpickling may raise anything
                 error = failure
-            self._withdraw_best()
-            self._warn_of_failure(
-                f"The best model cannot be loaded in this process, so the one before it is returned: {error!r}"
-            )
+                self._warn_of_failure(
+                    f"The best model cannot be loaded in this process, so the one before it is returned: {error!r}"
+                )
+            self.selector.withdraw_best()
+            self._tracker.withdraw_best()
         raise LearnerFailed(f"The model cannot be loaded in this process: {error!r}.") from error
-
-    def _withdraw_best(self) -> None:
-        self.selector.withdraw_best()
-        self._tracker.withdraw_best()
 
     def _load(self, model: SavedModel) -> Any:
         """Load a model; raise TimeoutError if it is not there at the deadline, and there is one before it."""

@@ -76,20 +76,15 @@ class FitArguments:
         if self.validation not in ("random", "last"):
             raise ValueError(f'validation must be "random" or "last"; got {self.validation!r}.')
         if (self.X_val is None) != (self.y_val is None):
-            given, missing = ("X_val", "y_val") if self.y_val is None else ("y_val", "X_val")
-            raise ValueError(f"Got {given} without {missing}; rows for validation need both. Pass {missing} too.")
-        if len(self.held_out_choices) > 1:
+            found, missing = ("X_val", "y_val") if self.y_val is None else ("y_val", "X_val")
+            raise ValueError(f"Got {found} without {missing}; rows for validation need both. Pass {missing} too.")
+        given = {'validation="last"': self.validation == "last", "groups": self.groups is not None}
+        choices = [name for name, is_given in {**given, "X_val": self.X_val is not None}.items() if is_given]
+        if len(choices) > 1:
             raise ValueError(
-                f"Got both {' and '.join(self.held_out_choices)}; only one of them can choose the validation rows. "
-                "Leave out the others, and see to it that no group has rows in both X and X_val."
+                f"Got both {' and '.join(choices)}; each of them chooses the validation rows. Leave out "
+                f"{choices[-1]}, or the other, and see to it that no group has rows in both X and X_val."
             )
-
-    @property
-    def held_out_choices(self) -> list[str]:
-        """Names of the arguments that choose rows to be held out; without one, the teacher takes random ones."""
-        given = {"groups": self.groups is not None, "X_val": self.X_val is not None}
-        choices = {'validation="last"': self.validation == "last", **given}
-        return [name for name, is_given in choices.items() if is_given]
 
     def split_frames(self) -> FitArguments:
         """Return them with texts as an array, and values in place of columns' names, which data sets on disk keep.

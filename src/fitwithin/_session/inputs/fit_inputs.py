@@ -31,6 +31,7 @@ from fitwithin._session.held_out_rows import (
     hold_out_in_blocks,
     hold_out_random_rows,
     hold_out_rows,
+    hold_out_second_table,
 )
 from fitwithin._session.inputs.fit_arguments import (
     MAX_SEED,
@@ -228,18 +229,18 @@ def _hold_out_rows(
 ) -> FitInputs:
     """Return the inputs with the rows that the user holds out; those of X_val come after the training rows."""
     training, settings = inputs.pool, inputs.settings
-    table, pool = None, training
-    if isinstance(training, TablePool) and given.X_val is not None:
-        table = open_validation_table(estimator, given, training)
-        pool = training.add_validation_rows(table)
     # A fit that resumes must hold out the same rows, whatever its random state.
     rng = np.random.default_rng(0) if can_resume(estimator) else inputs.rng
-    held_out, labels = None, inputs.labels
+    table, pool, held_out, labels = None, training, None, inputs.labels
     if isinstance(training, BlockPool):
         if training.held_out is not None:
             held_out = HeldOutRows(*training.held_out, can_refit=given.X_val is None)
-    elif given.held_out_choices:
-        held_out = hold_out_rows(given, labels, len(training), len(pool) - len(training), rng)
+    elif isinstance(training, TablePool) and given.X_val is not None:
+        table = open_validation_table(estimator, given, training)
+        pool = training.add_validation_rows(table)
+        held_out = hold_out_second_table(len(training), len(table), rng)
+    elif given.groups is not None or given.validation == "last":
+        held_out = hold_out_rows(len(training), given.groups, labels, rng)
     elif labels is not None and getattr(inputs.teacher, "validates", False) and not settings.scoring.is_accuracy:
         # A rare class must not be missing among them, for the sake of the metric.
         held_out = hold_out_by_class(labels, rng)
