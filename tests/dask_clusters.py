@@ -5,7 +5,6 @@ import logging
 import os
 import subprocess
 import sys
-import time
 
 import psutil
 from distributed import Client, LocalCluster
@@ -75,13 +74,3 @@ def find_our_processes(worker_pids):
         with contextlib.suppress(psutil.Error):
             ours += psutil.Process(pid).children(recursive=True)
     return [process for process in ours if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
-
-
-def wait_until(condition, seconds=30.0):
-    """Wait for another process, which sends no event; return whether the condition came true."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False

@@ -9,11 +9,21 @@ from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates, CostModel, LearnerTraits
 from fitwithin._session.fit_state import ModelRecord
 from fitwithin._session.selection import KeptModel, ModelSelector
+from fitwithin.backends import Inline
 from fitwithin.backends._metrics import accuracy_interval
 from fitwithin.backends._model_runner import MAX_PIECE_ROWS, split_exam
 from fitwithin.teachers import Answers, Deck, Exam, Lesson, LessonReport
 from fitwithin.teachers._auto.state import TeachingState
 from fitwithin.testing import FakeClock
+
+
+def a_deck(size, seed=0):
+    return Deck(size, np.random.default_rng(seed))
+
+
+def timeless():
+    """A backend whose clock stands still, so that a busy machine makes no difference."""
+    return Inline(clock=FakeClock())
 
 
 def every_fifth(rows):

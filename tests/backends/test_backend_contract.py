@@ -5,7 +5,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 import warnings
 
 import numpy as np
@@ -20,6 +19,7 @@ from fitwithin.backends._process.spawn_host import WorkerHandle
 from fitwithin.teachers import Exam
 from fitwithin.testing import AwkwardClassifier, BackendContract, KillableBackendContract
 from fitwithin.testing._backends import RecordingClassifier, make_pool, open_runner
+from waiting import wait_until
 
 
 class TestInline(BackendContract):
@@ -33,15 +33,6 @@ class TestFork(KillableBackendContract):
 @pytest.mark.slow
 class TestSpawn(KillableBackendContract):
     make = staticmethod(lambda: Process(start="spawn"))
-
-
-def eventually(condition, seconds=5.0):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.01)
-    return False
 
 
 @pytest.mark.parametrize("backend", [Inline(), Process()], ids=["inline", "process"])
@@ -144,7 +135,7 @@ def test_an_idle_process_ends_by_itself_and_is_reaped(handle):
     idle = handle(idle_seconds=0.1)
     pid = idle._process.pid
 
-    gone = eventually(lambda: not psutil.pid_exists(pid), seconds=30)
+    gone = wait_until(lambda: not psutil.pid_exists(pid), seconds=30)
     idle.close()
 
     assert gone

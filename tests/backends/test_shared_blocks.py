@@ -15,9 +15,9 @@ from fitwithin import TimeConstrainedClassifier
 from fitwithin.backends import Process
 from fitwithin.backends._memory_use import MemoryWatch, find_mapped_blocks, list_shared_blocks, remove_abandoned_blocks
 from fitwithin.testing import FakeClock
+from waiting import wait_until
 
 MB = 1_000_000
-CLEANUP_SECONDS = 5.0
 AMPLE_SECONDS = 60
 SECONDS_LEFT = 2.5
 START_METHODS = ["fork", pytest.param("spawn", marks=pytest.mark.slow)]
@@ -53,13 +53,6 @@ class Sharing(ClassifierMixin, BaseEstimator):
 
 
 SEMAPHORE = "import multiprocessing as m, time; lock = m.get_context('spawn').Lock(); time.sleep(1000)"
-
-
-def wait_until(condition):
-    end = time.monotonic() + CLEANUP_SECONDS
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.02)  # Another process cleans up, and sends no event when it is done.
-    return condition()
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -3,17 +3,13 @@
 import re
 
 import pytest
-from typer.testing import CliRunner
 
-from fitwithin._cli import app
+from command_line import invoke
 
 
 @pytest.fixture
 def run():
-    def run(*arguments):
-        return CliRunner().invoke(app, arguments)
-
-    return run
+    return invoke
 
 
 def test_the_demo_runs_and_prints_its_table(run):

@@ -7,14 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
-from typer.testing import CliRunner
 
+from command_line import invoke
 from fitwithin import TimeConstrainedClassifier, TimeConstrainedRegressor
-from fitwithin._cli import app
-
-
-def invoke(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def make_frame(count, seed=0):

@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
-from fitwithin._cli import app
+from command_line import invoke
 from fitwithin._tabular.files import data_set_files
 
 N_ROWS = 6000
@@ -42,10 +41,6 @@ def here(tmp_path, monkeypatch):
     for number, part in enumerate(np.array_split(np.arange(N_ROWS), 3)):
         frame.iloc[part].to_parquet(f"rows/{number}.parquet", row_group_size=500, index=False)
     return tmp_path
-
-
-def invoke(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def train(*arguments, target="buys", learner="decision-tree"):

@@ -13,18 +13,13 @@ import pytest
 import typer
 from pyarrow import csv, feather
 from sklearn.datasets import dump_svmlight_file
-from typer.testing import CliRunner
 
-from fitwithin._cli import app
+from command_line import invoke
 from fitwithin._cli.console import print_note, sanitize_line
 from fitwithin._cli.errors import fail
 from fitwithin._tabular.files import csv as csv_files
 from fitwithin._tabular.files.data_file import TableChunk
 from fitwithin._tabular.files.reader import open_data_file
-
-
-def invoke(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def rows(count, seed=0):

@@ -5,9 +5,8 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
-from fitwithin._cli import app
+from command_line import invoke
 
 ROWS = 2000
 
@@ -26,10 +25,7 @@ def here(tmp_path, monkeypatch):
 
 @pytest.fixture
 def run(here):
-    def run(*arguments):
-        return CliRunner().invoke(app, list(map(str, arguments)))
-
-    return run
+    return invoke
 
 
 def search(run, *more, target="label", learner="decision-tree,random-forest"):

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import textwrap
 import time
+from functools import partial
 from itertools import count
 
 import numpy as np
@@ -19,6 +20,7 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 from typer.testing import CliRunner
 
+from command_line import invoke
 from fitwithin._cli import app, errors
 
 ROWS = 3000
@@ -49,10 +51,7 @@ def here(tmp_path, monkeypatch):
 
 @pytest.fixture
 def run(here):
-    def run(*arguments):
-        return CliRunner().invoke(app, ["train", *map(str, arguments)])
-
-    return run
+    return partial(invoke, "train")
 
 
 def train(run, *more, data="people.parquet", target="buys", learner="decision-tree"):

@@ -20,10 +20,7 @@ from fitwithin.teachers import OSCT, Answers, Deck, Exam, Lesson
 from fitwithin.teachers._osct import _ExampleWeights
 from fitwithin.testing import FakeClock
 from fitwithin.testing._backends import RecordingClassifier, open_runner
-
-
-def a_deck(size, seed=0):
-    return Deck(size, np.random.default_rng(seed))
+from teacher_driver import a_deck, timeless
 
 
 def drive(teacher, deck, wrong_after, most=12):
@@ -344,11 +341,6 @@ def test_an_invalid_first_size_is_refused():
 
 
 # In a session
-
-
-def timeless():
-    """A backend whose clock stands still, so that a busy machine makes no difference."""
-    return Inline(clock=FakeClock())
 
 
 class Skilled(ClassifierMixin, BaseEstimator):

@@ -19,6 +19,7 @@ from fitwithin.backends import Inline, Process
 from fitwithin.teachers import SGD, Deck, Lesson
 from fitwithin.testing import AwkwardClassifier, FakeClock
 from fitwithin.testing._backends import fitted_numbers
+from teacher_driver import timeless
 
 
 def lessons_of(batch, size, count, seed=0):
@@ -106,11 +107,6 @@ def test_an_invalid_batch_is_refused(batch):
 
 
 # In a session
-
-
-def timeless():
-    """A backend whose clock stands still, so that a busy machine makes no difference."""
-    return Inline(clock=FakeClock())
 
 
 class Logged(ClassifierMixin, BaseEstimator):

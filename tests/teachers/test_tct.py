@@ -8,13 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fitwithin.teachers import TCT, Answers, Deck, Exam, Lesson
+from teacher_driver import a_deck
 
 # The seven of the paper's table, and others.
 ALPHAS = [0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.5, 0.6, 0.7, 0.9, 1]
-
-
-def a_deck(size, seed=0):
-    return Deck(size, np.random.default_rng(seed))
 
 
 def drive(teacher, deck, answer):

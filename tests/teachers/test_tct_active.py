@@ -14,14 +14,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin import TimeConstrainedClassifier
 from fitwithin.backends import Inline
-from fitwithin.teachers import TCT, Answers, Deck, Exam, Lesson, TCTActive
+from fitwithin.teachers import TCT, Answers, Exam, Lesson, TCTActive
 from fitwithin.testing import FakeClock
+from teacher_driver import a_deck, timeless
 
 PAPERS_ALPHAS = [0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.9]
-
-
-def a_deck(size, seed=0):
-    return Deck(size, np.random.default_rng(seed))
 
 
 def drive(teacher, deck, margin_of):
@@ -209,11 +206,6 @@ def table():
     X = rng.random((4000, 5))
     y = np.array(["blue", "green", "red"])[((X[:, 0] + X[:, 1] + 0.2 * rng.random(4000)) * 1.3).astype(int)]
     return X, y
-
-
-def timeless():
-    """A backend whose clock stands still, so that a busy machine makes no difference."""
-    return Inline(clock=FakeClock())
 
 
 class RecordingTeacher:

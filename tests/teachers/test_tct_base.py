@@ -15,10 +15,7 @@ from fitwithin.testing import FakeClock
 from fitwithin_paper.theory.bad_example import make_bad_example
 from fitwithin_paper.theory.finite_problem import simulate_tct_base
 from fitwithin_paper.theory.round_schedule import RoundSchedule
-
-
-def a_deck(size, seed=0):
-    return Deck(size, np.random.default_rng(seed))
+from teacher_driver import a_deck, timeless
 
 
 def drive(teacher, deck, wrong_after, most=9):
@@ -231,11 +228,6 @@ def test_an_answer_is_needed_before_a_lesson():
 
 
 # In a session
-
-
-def timeless():
-    """A backend whose clock stands still, so that a busy machine makes no difference."""
-    return Inline(clock=FakeClock())
 
 
 class Slow(DecisionTreeClassifier):

@@ -6,19 +6,11 @@ import pytest
 from fitwithin import viz
 from fitwithin.viz._search_pictures import MIN_CANDIDATES, find_setting_effects
 from fitwithin.viz._style import BLUE, EDGE, GREEN, ORANGE
+from picture_parts import axes, legend_of
 from sample_fits import a_fit, a_round, a_search
 
 matplotlib = pytest.importorskip("matplotlib")
 from matplotlib.colors import to_rgba  # noqa: E402  # there is none without matplotlib
-from matplotlib.figure import Figure  # noqa: E402  # there is none without matplotlib
-
-
-def axes():
-    return Figure(layout="constrained").subplots()
-
-
-def legend_of(ax):
-    return [text.get_text() for text in ax.get_legend().get_texts()]
 
 
 def points(ax, colour, *, filled):

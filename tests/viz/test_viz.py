@@ -11,10 +11,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin import TimeConstrainedClassifier, TimeConstrainedSearch, viz
 from fitwithin.viz._fit_pictures import seconds_by_activity
+from picture_parts import axes, legend_of
 from sample_fits import a_fit, a_round, a_search
 
 matplotlib = pytest.importorskip("matplotlib")
-from matplotlib.figure import Figure  # noqa: E402  # there is none without matplotlib
+
 
 PICTURES = [getattr(viz, name) for name in viz.__all__]
 OF_SEARCHES = (viz.plot_race, viz.plot_settings)
@@ -24,14 +25,6 @@ all_pictures = pytest.mark.parametrize("picture", PICTURES, ids=viz.__all__)
 def any_fit(picture, *arguments):
     """Return a fit that the picture can draw."""
     return a_search() if picture in OF_SEARCHES else a_fit(*arguments)
-
-
-def axes():
-    return Figure(layout="constrained").subplots()
-
-
-def legend_of(ax):
-    return [text.get_text() for text in ax.get_legend().get_texts()]
 
 
 def texts_in(ax):
@@ -345,13 +338,12 @@ def test_of_many_classes_those_that_changed_most_are_drawn():
 def test_the_names_of_many_classes_leave_room_for_the_label_below_them():
     names = [f"a rather long class name {number}" for number in range(1000)]
     fit = a_fit(classes=names, pool=np.full(1000, 50), taught=np.full(1000, 5))
-    figure = Figure((5.2, 3.4), layout="constrained")
 
-    ax = viz.class_shares(fit, figure.subplots())
-    figure.draw_without_rendering()
+    ax = viz.class_shares(fit, axes((5.2, 3.4)))
+    ax.figure.draw_without_rendering()
 
     label = ax.xaxis.label.get_window_extent()
-    assert 0 <= label.x0 < label.x1 <= figure.bbox.x1
+    assert 0 <= label.x0 < label.x1 <= ax.figure.bbox.x1
 
 
 @pytest.mark.parametrize(

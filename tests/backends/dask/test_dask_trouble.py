@@ -14,7 +14,7 @@ pytest.importorskip("distributed", reason="Dask is an extra")
 
 from distributed import Status
 
-from dask_clusters import find_our_processes, find_worker_pids, local_cluster, scheduler_process, wait_until
+from dask_clusters import find_our_processes, find_worker_pids, local_cluster, scheduler_process
 from fitwithin import LearnerFailed, TimeConstrainedClassifier
 from fitwithin._core.budget import Budget
 from fitwithin.backends import Dask, FitLimits, LearnerDied, OutOfTime
@@ -22,6 +22,7 @@ from fitwithin.backends._dask.cluster import Cluster
 from fitwithin.teachers import TCT, Exam
 from fitwithin.testing import AwkwardClassifier
 from fitwithin.testing._backends import RecordingClassifier, make_pool, open_runner
+from waiting import wait_until
 
 pytestmark = pytest.mark.slow
 

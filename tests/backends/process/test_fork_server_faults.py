@@ -23,19 +23,10 @@ from fitwithin.backends._process.protocol import Command
 from fitwithin.teachers import TCT
 from fitwithin.testing import AwkwardClassifier
 from fitwithin.testing._backends import RecordingClassifier, make_pool, open_runner
+from waiting import wait_until
 
 # Room for a busy machine; measured by benchmarks/faults.py.
 TOLERANCE_SECONDS = 0.5
-
-
-def eventually(holds, seconds=10.0):
-    """Wait until a condition holds; return whether it did in time."""
-    end = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 @pytest.fixture
@@ -45,7 +36,7 @@ def server():
     with open_runner(Process(start="fork"), GaussianNB(), make_pool()) as runner:
         runner.fit(np.arange(9))
         handle = runner.host._server
-    assert eventually(lambda: handle.alive and not handle.owes_answer)
+    assert wait_until(lambda: handle.alive and not handle.owes_answer)
     yield psutil.Process(handle._process.pid)
     fork_servers.clear()
 
@@ -58,17 +49,17 @@ def test_a_stopped_server_is_replaced_within_the_fit(server):
     classifier.fit(make_pool().X, np.arange(200) % 3)
 
     assert classifier.stop_reason_ == "all rows"
-    assert eventually(lambda: has_ended(server))
+    assert wait_until(lambda: has_ended(server))
 
 
 @pytest.mark.slow
 def test_a_stopped_server_does_not_outlive_the_program(server):
     server.suspend()
-    assert eventually(lambda: server.status() == psutil.STATUS_STOPPED)
+    assert wait_until(lambda: server.status() == psutil.STATUS_STOPPED)
 
     fork_servers.clear()
 
-    assert eventually(lambda: has_ended(server))
+    assert wait_until(lambda: has_ended(server))
 
 
 def test_a_server_whose_imports_take_long_is_waited_for(monkeypatch):
@@ -141,14 +132,14 @@ def test_children_in_sessions_of_their_own_end_with_a_server_that_is_killed(serv
         finally:
             strays = new_sleepers(known)
     assert strays
-    assert eventually(lambda: all(map(has_ended, strays)))
+    assert wait_until(lambda: all(map(has_ended, strays)))
 
 
 def fit_and_kill(runner, server, known):
     """Fit; kill the server when the learner has started a process of its own."""
 
     def kill():
-        eventually(lambda: new_sleepers(known))
+        wait_until(lambda: new_sleepers(known))
         server.kill()
 
     threading.Thread(target=kill).start()
@@ -187,7 +178,7 @@ TimeConstrainedClassifier(AwkwardClassifier("hangs in Python", above=1000), time
         start_new_session=True,
     )
     program.stdout.readline()
-    assert eventually(lambda: list(tmp_path.glob("fitwithin-*")), seconds=60)
+    assert wait_until(lambda: list(tmp_path.glob("fitwithin-*")), seconds=60)
     family = [psutil.Process(program.pid), *psutil.Process(program.pid).children(recursive=True)]
 
     for name in signals:
@@ -196,8 +187,8 @@ TimeConstrainedClassifier(AwkwardClassifier("hangs in Python", above=1000), time
     program.wait()
     program.stdout.close()
 
-    assert eventually(lambda: not list(tmp_path.glob("fitwithin-*")))
-    assert eventually(lambda: all(map(has_ended, family[1:])))
+    assert wait_until(lambda: not list(tmp_path.glob("fitwithin-*")))
+    assert wait_until(lambda: all(map(has_ended, family[1:])))
 
 
 def test_an_exception_that_is_kept_holds_no_rows():
@@ -335,7 +326,7 @@ def test_server_and_learner_end_with_a_program_that_was_forked_during_fit(tmp_pa
     program.stdout.close()
 
     assert len(others) >= 2
-    assert eventually(lambda: all(map(has_ended, others)))
-    assert eventually(lambda: not list(tmp_path.glob("fitwithin-*")))
+    assert wait_until(lambda: all(map(has_ended, others)))
+    assert wait_until(lambda: not list(tmp_path.glob("fitwithin-*")))
     assert fork.is_running()
     fork.kill()
