@@ -97,7 +97,7 @@ def test_only_as_many_validation_rows_are_used_as_the_first_exam_had_time_for_an
     state = a_state(10**6, costs=cost_estimates(100, clock=clock))
 
     first = taught_first(state, exam=seconds, clock=clock, cost=state.costs.cost)
-    n_rows = state.best.n_validation_rows
+    n_rows = len(state.best.validation_rows)
 
     assert 60 <= n_rows <= 2000
     assert (n_rows == 2000) is (seconds == 1e-6)
@@ -165,7 +165,7 @@ def test_the_best_lesson_is_the_one_whose_model_the_session_takes():
     driver.answer = lambda rows: rows % 2 == 0
     driven(state.teach(state.list_rows(1000)), driver=driver)
 
-    assert len(state.best.rows) == 250
+    assert len(state.best.lesson) == 250
     assert state.best.score.value == pytest.approx(0.8, abs=0.05)
     assert state.n_trained == 1000, "a larger model is not a reason to teach these rows again"
 
@@ -193,7 +193,7 @@ def test_an_oversampled_lesson_may_be_the_best_one_and_does_not_count_as_a_plain
 
     assert lesson.oversampled
     assert state.n_trained == 250
-    assert len(state.best.rows) == 500
+    assert len(state.best.lesson) == 500
 
 
 @pytest.mark.parametrize(("seconds", "was_cut_short"), [(1.0, False), (30.0, True)])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory
-from fitwithin._core.records import Answers, Estimate, Exam, Lesson, LessonReport, Rows, make_limit, teach
+from fitwithin._core.records import Exam, Lesson, LessonReport, Rows, make_limit, teach
 from fitwithin._core.rounds import ResumePoint
 from fitwithin._pools.decks.deck import SMALL_POOL_ROWS, Deck, count_validation_rows
 from fitwithin.teachers._base import Subgenerator
@@ -49,28 +49,6 @@ def count_first_rows(deck: Deck) -> int:
     return min(max(least, round(_FIRST_FRACTION * deck.size)), _MAX_FIRST_ROWS)
 
 
-@dataclass(frozen=True, eq=False)
-class BestLesson:
-    """The lesson whose model the session takes for the best one.
-
-    Parameters
-    ----------
-    rows : array of int
-        Its rows.
-    score : Estimate or None
-        Its score on the validation rows.
-    was_cut_short : bool, default=False
-        Whether its fit was stopped early.
-    n_validation_rows : int, default=0
-        Validation rows that its model was examined on.
-    """
-
-    rows: Rows
-    score: Estimate | None = None
-    was_cut_short: bool = False
-    n_validation_rows: int = 0
-
-
 class TeachingState:
     """The rows in the order in which plain lessons take them, the rows kept back, and the best lesson.
 
@@ -91,10 +69,8 @@ class TeachingState:
         Rows of the last large lesson.
     measuring_seconds : float
         Seconds for fits that tell what larger ones would take.
-    best : BestLesson or None
-        The lesson of the best model.
-    validation : Answers or None
-        Answers of the newest model on the validation rows.
+    best : ResumePoint or None
+        The lesson of the best model, with its score, as a later fit would resume it.
     failure : LearnerRaised or LearnerDied or None
         The first failure of the learner after it left a model.
     """
@@ -103,8 +79,7 @@ class TeachingState:
         self.deck, self.costs = deck, deck.costs
         self.measuring_seconds = _MEASURING_TIME * deck.costs.seconds_left
         self.n_trained = self.n_under_way = 0
-        self.best: BestLesson | None = None
-        self.validation: Answers | None = None
+        self.best: ResumePoint | None = None
         self.failure: LearnerRaised | LearnerDied | None = None
         self._most_rows: float = math.inf
         self._n_exam_rows: int | None = None
@@ -129,19 +104,19 @@ class TeachingState:
         self.deck.take(kept_back)
         self.validation_set, self.holdout_rows = past.validation_rows, past.holdout_rows
         self._n_exam_rows = len(past.validation_rows)
-        self.best = BestLesson(self.order, past.score, past.was_cut_short, len(past.validation_rows))
+        self.best = replace(past, lesson=self.order)
         self.n_trained = 0 if past.was_cut_short else len(self.order)
 
     @property
     def error_exponent(self) -> float:
         """Power of the rows, times minus one, with which errors fall from the first lesson to the best one."""
         best, first = self.best, self._first_score
-        if best is None or best.score is None or first is None or len(best.rows) <= self.n_first:
+        if best is None or best.score is None or first is None or len(best.lesson) <= self.n_first:
             return ERROR_EXPONENT
         less, more = 1 - best.score.value, 1 - first
         if not 0 < less < more:
             return ERROR_EXPONENT
-        return min(_MAX_ERROR_EXPONENT, math.log(more / less) / math.log(len(best.rows) / self.n_first))
+        return min(_MAX_ERROR_EXPONENT, math.log(more / less) / math.log(len(best.lesson) / self.n_first))
 
     def list_rows(self, count: int) -> Rows:
         """Return the first rows of the order, which grows for that."""
@@ -240,7 +215,7 @@ class TeachingState:
         return tuple(exam for exam in (holdout, validation) if len(exam.rows))
 
     def _note_report(self, rows: Rows, report: LessonReport, *, oversampled: bool) -> None:
-        validation = self.validation = report.answers.get("validation")
+        validation = report.answers.get("validation")
         if not oversampled and (report.is_best or not report.was_cut_short):
             self.n_trained = max(self.n_trained, len(rows))
         if validation is None:
@@ -249,4 +224,5 @@ class TeachingState:
             self._n_exam_rows = len(validation.rows)
             self._first_score = None if validation.score is None else validation.score.value
         if report.is_best:
-            self.best = BestLesson(rows, validation.score, report.was_cut_short, len(validation.rows))
+            exams = validation.rows, self.holdout_rows
+            self.best = ResumePoint(rows, *exams, validation.score, report.was_cut_short)

@@ -153,16 +153,16 @@ def _choose_rows(state: TeachingState, n_rows: int) -> Subgenerator[Rows]:
 def refit_with_every_row(state: TeachingState) -> Subgenerator[None]:
     """Teach also the rows kept back, if the best model has all others and the gain is worth the time."""
     best, deck = state.best, state.deck
-    if best is None or best.was_cut_short or len(best.rows) < state.n_usable or not deck.can_refit:
+    if best is None or best.was_cut_short or len(best.lesson) < state.n_usable or not deck.can_refit:
         return
     n_rows, score = deck.pool_size, None if best.score is None else best.score.value
-    gain = 0.0 if score is None else abs(1 - score) * (1 - (len(best.rows) / n_rows) ** state.error_exponent)
+    gain = 0.0 if score is None else abs(1 - score) * (1 - (len(best.lesson) / n_rows) ** state.error_exponent)
     if gain < _LEAST_GAIN and n_rows > SMALL_POOL_ROWS:
         return
     chance = state.costs.cost.fits.chance_to_end(n_rows, state.seconds_for_fit(n_rows))
     if state.costs.largest_lesson_rows(n_rows) == n_rows and chance >= SURE_CHANCE:
-        exam = Exam(state.validation_set[: best.n_validation_rows or None], "validation")
-        rows = np.arange(n_rows, dtype=best.rows.dtype)
+        exam = Exam(best.validation_rows, "validation")
+        rows = np.arange(n_rows, dtype=best.lesson.dtype)
         yield Lesson(rows, (exam,), stop_after=make_limit(state.seconds_for_fit(n_rows)), refit=True)
 
 
