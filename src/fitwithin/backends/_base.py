@@ -177,7 +177,6 @@ class PendingDump(Protocol):
 
     def wait(self, seconds: float) -> bool:
         """Wait for the file, at most this many seconds; return whether writing has ended, with success or not."""
-        ...
 
     def result(self) -> tuple[str, ...]:
         """Return the types in the file that are not on fitwithin's own list, once `wait` has returned True.
@@ -189,7 +188,6 @@ class PendingDump(Protocol):
         LearnerDied
             If the process that wrote it has ended.
         """
-        ...
 
 
 class SavedModel(Protocol):
@@ -198,26 +196,21 @@ class SavedModel(Protocol):
     @property
     def dumps_in_background(self) -> bool:
         """Whether `dump` returns before the file is written."""
-        ...
 
     @property
     def save_seconds(self) -> float:
         """Seconds that saving took."""
-        ...
 
     @property
     def load_seconds(self) -> float:
         """Seconds that `load` is expected to take. The session reserves them before the deadline."""
-        ...
 
     @property
     def n_bytes(self) -> int | None:
         """Size of the saved model; None if it is unknown."""
-        ...
 
     def load(self) -> Any:
         """Return the fitted learner in this process, and issue the warnings of its fit again."""
-        ...
 
     def dump(self, path: Path) -> PendingDump:
         """Begin to write the model to a skops file; another process may do it while this one goes on.
@@ -229,11 +222,9 @@ class SavedModel(Protocol):
         OutOfTime, LearnerDied
             See `Runner`.
         """
-        ...
 
     def discard(self) -> None:
         """Release the memory or the file that holds the model. Called once."""
-        ...
 
 
 class Runner(Protocol):
@@ -270,7 +261,6 @@ class Runner(Protocol):
 
     def __exit__(self, *exc_info: object) -> None:
         """Stop the learner, if it is at work, and release everything except the saved models."""
-        ...
 
     def prepare(self, learner: Any, pool: Pool, settings: FitSettings) -> None:
         """Store the unfitted learner, the pool of rows and the settings.
@@ -280,7 +270,6 @@ class Runner(Protocol):
         TypeError
             If this backend cannot run the learner or read the pool; the message says what to do.
         """
-        ...
 
     def open_sibling(self) -> Runner:
         """Return a prepared runner for the same learner, pool, settings and budget, with a learner of its own.
@@ -293,7 +282,6 @@ class Runner(Protocol):
         TypeError
             If this backend runs one learner only; the message says what to do.
         """
-        ...
 
     def stop(self) -> None:
         """Stop the learner at once, from any thread.
@@ -301,7 +289,6 @@ class Runner(Protocol):
         A call under way in another thread raises `OutOfTime`, as does every later fit and exam. Saved models can be
         loaded. A runner that is not killable raises once its learner returns.
         """
-        ...
 
     def fit(
         self,
@@ -334,7 +321,6 @@ class Runner(Protocol):
         OutOfTime, LearnerRaised, LearnerDied, OutOfMemory
             See `Runner`.
         """
-        ...
 
     def examine(self, exam: Exam) -> ExamReport:
         """Predict rows of the pool with the newest model, compare, and score.
@@ -344,7 +330,6 @@ class Runner(Protocol):
         OutOfTime, LearnerRaised, LearnerDied, OutOfMemory
             See `Runner`.
         """
-        ...
 
     def score(self, selected: Mask) -> ScoreReport:
         """Score the newest model on all rows that it was examined on, and on the selected ones among them.
@@ -359,7 +344,6 @@ class Runner(Protocol):
         OutOfTime, LearnerRaised, LearnerDied, OutOfMemory
             See `Runner`.
         """
-        ...
 
     def save(self) -> SavedModel:
         """Save the newest model, so that it outlives later fits and the learner's process.
@@ -369,7 +353,6 @@ class Runner(Protocol):
         OutOfTime, LearnerRaised, LearnerDied, OutOfMemory
             See `Runner`.
         """
-        ...
 
 
 class Backend(Protocol):
@@ -392,4 +375,3 @@ class Backend(Protocol):
         `fit` of the estimator calls this first, before it checks its input, so that a process can
         start meanwhile. An invalid parameter of the backend raises ValueError here.
         """
-        ...

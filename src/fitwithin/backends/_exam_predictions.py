@@ -35,6 +35,10 @@ _RESPONSE_METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_
 _PREDICT_BY_PROBABILITY = (("lightgbm", "LGBMClassifier.predict"), ("sklearn", "ForestClassifier.predict"))
 
 
+# What has one value for each row.
+_COLUMNS = ("correct", "y", "weights", "X", "margins", "is_predicted")
+
+
 @dataclass(frozen=True, eq=False)
 class ExamPredictions:
     """The answers of a model to the rows of exams, as far as its score needs them.
@@ -57,8 +61,10 @@ class ExamPredictions:
         The blocks that the rows come from, if they are read from a data set on disk.
     margins : array of float or None
         Difference between the probabilities of each row's two most probable classes, if requested.
-    unpredicted : Unpredicted or None
-        The rows that the model could not predict.
+    is_predicted : array of bool or None
+        Which rows the model could predict; None for all.
+    problem : str or None
+        Why it could not predict the others.
     all_y : array or None
         Labels or values of all rows that these were taken from.
     """
@@ -71,7 +77,8 @@ class ExamPredictions:
     X: Any = None
     clusters: Clusters | None = None
     margins: Margins | None = None
-    unpredicted: Unpredicted | None = None
+    is_predicted: Mask | None = None
+    problem: str | None = None
     all_y: Array | None = None
 
     @classmethod
@@ -82,16 +89,13 @@ class ExamPredictions:
             return None if any(column is None for column in columns) else concatenate(columns)
 
         first, clusters = parts[0], [part.clusters for part in parts if part.clusters is not None]
-        return cls(
-            first.model,
-            join([part.correct for part in parts]),
-            join([part.y for part in parts]),
-            {method: join([part.by_method[method] for part in parts]) for method in first.by_method},
-            join([part.weights for part in parts]),
-            join([part.X for part in parts]),
-            Clusters.join(clusters) if clusters else None,
-            join([part.margins for part in parts]),
-            Unpredicted.join([part.unpredicted for part in parts], [len(part) for part in parts]),
+        return replace(
+            first,
+            **{name: join([getattr(part, name) for part in parts]) for name in _COLUMNS},
+            by_method={method: join([part.by_method[method] for part in parts]) for method in first.by_method},
+            clusters=Clusters.join(clusters) if clusters else None,
+            problem=next((part.problem for part in parts if part.problem is not None), None),
+            all_y=None,
         )
 
     def take(self, rows: Array) -> ExamPredictions:
@@ -100,17 +104,12 @@ class ExamPredictions:
         def take(column: Any) -> Any:
             return None if column is None else take_rows(column, rows)
 
-        return ExamPredictions(
-            self.model,
-            self.correct[rows],
-            take(self.y),
-            {method: answers[rows] for method, answers in self.by_method.items()},
-            take(self.weights),
-            take(self.X),
-            None if self.clusters is None else self.clusters.select(rows),
-            take(self.margins),
-            None if self.unpredicted is None else self.unpredicted.take(rows),
-            self.y if self.all_y is None else self.all_y,
+        return replace(
+            self,
+            **{name: take(getattr(self, name)) for name in _COLUMNS},
+            by_method={method: answers[rows] for method, answers in self.by_method.items()},
+            clusters=None if self.clusters is None else self.clusters.select(rows),
+            all_y=self.y if self.all_y is None else self.all_y,
         )
 
     def __len__(self) -> int:
@@ -140,9 +139,11 @@ class ExamPredictions:
         return np.asarray(self.by_method["predict"].ravel() - self.labels)
 
     @property
-    def has_one_label(self) -> bool:
-        """Whether the rows are of one class, or have one value."""
-        return self.y is not None and bool((self.y == self.y[0]).all())
+    def unpredicted(self) -> Unpredicted | None:
+        """The rows that the model could not predict; None if it could predict all."""
+        if self.problem is None or self.is_predicted is None or self.is_predicted.all():
+            return None
+        return Unpredicted(~self.is_predicted, self.problem)
 
     def find_sides(self, scorer: Scorer) -> tuple[Array, Array] | None:
         """Return the scores of the rows, and whether each is of the positive class; None for other metrics than AUC.
@@ -247,7 +248,9 @@ def predict_exam(
         part = replace(part, y=rows.y, X=None if is_sklearn_scorer(scoring.scorer) else rows.X)
         by_method = {method: answer(method) for method in methods or _find_methods(part, scoring, answer)}
         part = replace(part, by_method=by_method)
-    return replace(part, margins=found_margins, unpredicted=unpredicted)
+    if unpredicted is None:
+        return replace(part, margins=found_margins, is_predicted=np.ones(len(rows), np.bool_))
+    return replace(part, margins=found_margins, is_predicted=~unpredicted.mask, problem=unpredicted.reason)
 
 
 def _find_methods(part: ExamPredictions, scoring: Scoring, answer: Callable[[str], Array]) -> list[str]:

@@ -197,7 +197,7 @@ class Scoring:
             return Measurement(None)
         value, problem, _ = self.score(answers)
         by_row, sides = self.score_rows(answers), answers.find_sides(self.scorer)
-        if by_row is None and find_bounds(self.scorer)[1] == 1.0 and answers.has_one_label:
+        if by_row is None and find_bounds(self.scorer)[1] == 1.0 and (answers.labels == answers.labels[0]).all():
             # Some metrics are 0 or 1 then, whatever the model.
             problem = problem or "all of the rows have the same label or value"
         if problem is not None:

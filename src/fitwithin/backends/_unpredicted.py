@@ -6,7 +6,7 @@ import re
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -35,22 +35,6 @@ class Unpredicted:
 
     mask: Mask
     reason: str
-
-    @classmethod
-    def join(cls, parts: Sequence[Unpredicted | None], sizes: Sequence[int]) -> Self | None:
-        """Return those of several exams, from the number of rows of each."""
-        reason = next((part.reason for part in parts if part is not None), None)
-        if reason is None:
-            return None
-        masks = [
-            np.zeros(size, np.bool_) if part is None else part.mask for part, size in zip(parts, sizes, strict=True)
-        ]
-        return cls(np.concatenate(masks), reason)
-
-    def take(self, rows: Array) -> Unpredicted | None:
-        """Return those among these rows; None if it could predict all."""
-        mask = self.mask[rows]
-        return Unpredicted(mask, self.reason) if mask.any() else None
 
 
 def predict_in_parts(

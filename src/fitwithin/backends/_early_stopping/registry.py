@@ -23,7 +23,6 @@ class EarlyStoppingFit(Protocol):
 
     def __call__(self, learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
         """Fit the learner in place; `params` holds the other arguments of its `fit`."""
-        ...
 
 
 _REGISTERED: dict[type, tuple[EarlyStoppingFit, bool]] = {}
