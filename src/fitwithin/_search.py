@@ -299,8 +299,7 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         return self._list_learners()[0].estimator
 
     def _score_rows(self, X: Any, y: Any, sample_weight: Any) -> float:
-        scoring = self.scoring or ("r2" if self._regression else "accuracy")
-        scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
+        scorer = get_scorer(self.scoring or ("r2" if self._regression else "accuracy"))
         return float(scorer(self, X, y, **({} if sample_weight is None else {"sample_weight": sample_weight})))
 
     def __sklearn_tags__(self) -> Tags:

@@ -8,7 +8,6 @@ from importlib.util import find_spec
 from typing import Any
 
 from sklearn.base import is_classifier, is_regressor
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from fitwithin._core.preset_table import BOOSTERS, CLASSIFIERS, REGRESSORS
 from fitwithin._presets import make_preset
@@ -136,7 +135,7 @@ def _find_kinds(entries: Sequence[Any]) -> set[str]:
 
 def _make_learner(entry: Any, distributions: Any, regression: bool, n_threads: int) -> SearchLearner:
     if entry is None:
-        entry = HistGradientBoostingRegressor() if regression else HistGradientBoostingClassifier()
+        entry = make_preset("hist-gradient-boosting", regression=regression)
     if isinstance(entry, str):
         return SearchLearner(make_preset(entry, regression=regression, n_jobs=n_threads), distributions, entry)
     learner = SearchLearner(entry, distributions, type(find_learner(entry)[0]).__name__)
@@ -149,12 +148,10 @@ def _make_learner(entry: Any, distributions: Any, regression: bool, n_threads: i
 def _number_names(learners: Sequence[SearchLearner]) -> list[SearchLearner]:
     """Return the learners with names that differ."""
     names = [learner.name for learner in learners]
-    numbered = []
-    for index, learner in enumerate(learners):
-        number = names[: index + 1].count(learner.name)
-        is_unique = names.count(learner.name) == 1
-        numbered.append(learner if is_unique else replace(learner, name=f"{learner.name} {number}"))
-    return numbered
+    return [
+        replace(one, name=f"{one.name} {names[: index + 1].count(one.name)}") if names.count(one.name) > 1 else one
+        for index, one in enumerate(learners)
+    ]
 
 
 def list_starts(initial_params: Any, learners: Sequence[SearchLearner]) -> list[list[Settings]]:

@@ -154,12 +154,12 @@ class Entrant:
 
     def _find_start(self, space: Space) -> tuple[Settings | None, float | None]:
         """Return the best hyperparameters so far and their score; None for the cheap ones, if no others are known."""
-        best = max(self._scores, key=lambda one: self._scores[one], default=None)
+        best = max(self._scores, key=self._scores.__getitem__, default=None)
         if best is None or not (space.portfolio or best.settings):
             return None, None
         # The learner's own values may be None, or text such as "sqrt", which no search can move from.
-        settings = best.settings or {name: value for name, value in self._own_values.items() if is_number(value)}
-        return {name: value for name, value in settings.items() if name in space.parameters}, self._scores[best]
+        own = {name: value for name, value in self._own_values.items() if is_number(value)}
+        return best.settings or own, self._scores[best]
 
     def _find(self, settings: Settings) -> Contender | None:
         """Return the contender that has these hyperparameters, in other words perhaps."""
@@ -214,7 +214,7 @@ class Entrant:
         before = self._scores.get(contender)
         if score is not None and before is not None and n_rows > self._n_rows:
             self._gain, self._n_rows = score - before, n_rows
-            if contender is not max(self._scores, key=lambda one: self._scores[one]):
+            if contender is not max(self._scores, key=self._scores.__getitem__):
                 # Another one is ahead now, and the search goes on near it.
                 self._suggester = None
         if score is not None:

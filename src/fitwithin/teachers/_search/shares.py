@@ -55,9 +55,11 @@ _LEAVES_EXPONENT = 0.5
 MIN_GROWTH = 1.1
 """Times the rows of the trial before it, from which on a larger fit is worth its time."""
 
+LAST_CHANCE = 0.5
+"""Chance to end in time, of a fit that can be killed."""
+
 _LEAST_GAIN = 0.1  # of a point, that twice the rows are taken to give at least
 _SIZE_RATIO = 1.15  # between two sizes that are considered
-_CHANCE = 0.5  # to end in time, of a fit that can be killed
 _REFIT_MARGIN = 1.25  # times its predicted seconds, for a fit with the rows kept back, which must be sure to end
 
 
@@ -170,7 +172,7 @@ class Shares:
         """Return the seconds that a fit must leave before the deadline, for its model to count."""
         return contender.costs.reserves(n_rows, 2 * self.count_exam_rows(n_rows, contender.costs)).total
 
-    def find_affordable_rows(self, contender: Contender, chance: float = _CHANCE) -> int:
+    def find_affordable_rows(self, contender: Contender, chance: float = LAST_CHANCE) -> int:
         """Return the most rows on which a fit ends in time with this chance; 0 if there are none."""
         costs = contender.costs
 

@@ -11,14 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import ParameterSampler
 
-from fitwithin.teachers._search.parameters import (
-    Choice,
-    FloatRange,
-    Parameter,
-    is_number,
-    make_parameter,
-    to_python,
-)
+from fitwithin.teachers._search.parameters import Choice, FloatRange, Parameter, is_number, make_parameter, to_python
 
 Settings = dict[str, Any]
 """Values by the estimator's own parameter names, for `set_params`."""

@@ -18,7 +18,7 @@ from fitwithin.teachers._search.contender import Contender
 from fitwithin.teachers._search.entrant import Entrant
 from fitwithin.teachers._search.race import MIN_SUBSET_ROWS, Race
 from fitwithin.teachers._search.resume import restore_contenders, store_contender
-from fitwithin.teachers._search.shares import MIN_GROWTH, Shares
+from fitwithin.teachers._search.shares import LAST_CHANCE, MIN_GROWTH, Shares
 
 # First looks; times are fractions of the time limit, unless they say otherwise
 _FIRST_LOOKS = 0.1  # for those at all learners, once there is a model
@@ -184,7 +184,7 @@ def _fit_last(race: Race, contender: Contender) -> Subgenerator[None]:
     """Fit a contender on every row, or on as many as end in time; if the first steps say otherwise, give up."""
     shares, costs = race.shares, contender.costs
     is_bold = costs.knows_steps and contender not in race.finalists
-    n_rows = shares.find_affordable_rows(contender, *([_BOLD_CHANCE] if is_bold else []))
+    n_rows = shares.find_affordable_rows(contender, _BOLD_CHANCE if is_bold else LAST_CHANCE)
     seconds = shares.seconds_left - shares.reserved_seconds(contender, n_rows)
     lesson = Lesson(
         shares.take(n_rows),
