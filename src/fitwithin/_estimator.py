@@ -186,15 +186,21 @@ class TimeConstrainedEstimator(ReportMixin, ForecastMixin, MetaEstimatorMixin, B
                 experience.begin(session.costs, budget)
             result = self._hold_vote(session.run(), inputs, budget)
             log.on_end(result)
+        self._finish(result, session, inputs, experience)
+        return self
+
+    def _finish(
+        self, result: SessionResult, session: Session, inputs: FitInputs, experience: Experience | None
+    ) -> None:
+        """Set the fitted attributes, write the experience, and warn of what the user should know."""
         self._set_fitted(result, session, inputs)
         if experience is not None:
             experience.write(result, getattr(self, "best_params_", {}))
-        self.time_limit_, self.time_used_ = budget.seconds, budget.elapsed()
+        self.time_limit_, self.time_used_ = session.budget.seconds, session.budget.elapsed()
         for message, category in result.warnings:
-            warnings.warn(message, category, stacklevel=2)
+            warnings.warn(message, category, stacklevel=3)
         if (unread := inputs.pool.describe_unread_rows()) is not None:
-            warnings.warn(unread, DataSetWarning, stacklevel=2)
-        return self
+            warnings.warn(unread, DataSetWarning, stacklevel=3)
 
     def _open_inputs(
         self, given: FitArguments, teacher: Teacher, backend: Backend, runner: Runner, budget: Budget

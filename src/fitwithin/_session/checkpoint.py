@@ -12,7 +12,7 @@ import math
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
@@ -326,9 +326,5 @@ def open_checkpoint(target: str | os.PathLike[str], budget: Budget) -> Iterator[
     missing = [name for name in ("filelock", "skops") if find_spec(name) is None]
     if missing:
         raise ImportError(f"checkpoint needs {' and '.join(missing)}. {format_install_command('models')}")
-    with lock_folder(Path(os.fspath(target)).absolute()):
-        checkpoint = Checkpoint(target, budget)
-        try:
-            yield checkpoint
-        finally:
-            checkpoint.close()
+    with lock_folder(Path(os.fspath(target)).absolute()), closing(Checkpoint(target, budget)) as checkpoint:
+        yield checkpoint

@@ -147,7 +147,7 @@ class Experience:
             warnings.warn(
                 f"The experience {self.path} could not be written: {error.strerror or error}.",
                 RuntimeWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     @contextmanager

@@ -68,10 +68,6 @@ class LearnerLoop:
     def __post_init__(self) -> None:
         self.budget, self._selector = self.session.budget, self.session.selector
 
-    def open_sibling(self) -> LearnerLoop:
-        """Return a loop of the same session with a learner of its own."""
-        return LearnerLoop(self.session, self.runner.open_sibling(), self.tracker.open_loop())
-
     def carry_out(self, requests: Requests) -> StopReason:
         """Carry out requests until there is no more, or the budget is spent; return why it ended."""
         answer: Answer | LearnerFailure = None
@@ -115,7 +111,7 @@ class LearnerLoop:
         candidate = request.candidate if isinstance(request, Lesson) else self.tracker.open_round.lesson.candidate
         if not isinstance(failure, OutOfMemory):
             failure.where = f"in round {len(self.tracker.history) + 1}, {self.activity}"
-        if candidate is None and not self.session.has_best_model:
+        if candidate is None and self._selector.best is None:
             raise failure
         if current is not None and isinstance(failure, OutOfMemory):
             self.session.costs_of(current.lesson).memory.observe_stop(len(current.lesson.rows))
@@ -355,13 +351,13 @@ class LearnerLoop:
 
     def fit_again(self, lost: ModelRecord) -> None:
         """Fit the best model of an earlier call, which could not be stored, on the same rows."""
-        has_other_model = self.session.has_best_model or not self.runner.killable
+        has_other_model = self._selector.best is not None or not self.runner.killable
         if lost.rows is None or (has_other_model and not self.session.costs.may_finish(len(lost.rows))):
             return
         try:
             self._teach(Lesson(lost.rows, stop_after=lost.fit_seconds if lost.was_cut_short else None))
         except OutOfMemory:
-            if not self.session.has_best_model:
+            if self._selector.best is None:
                 raise
             self.abandon_round()
             return

@@ -40,7 +40,8 @@ class ParallelLoops:
     """
 
     def __init__(self, first: LearnerLoop, requests: Sequence[Requests]) -> None:
-        self._loops = [first, *(first.open_sibling() for _ in requests[1:])]
+        siblings = [(first.runner.open_sibling(), first.tracker.open_loop()) for _ in requests[1:]]
+        self._loops = [first, *(LearnerLoop(first.session, *sibling) for sibling in siblings)]
         self._requests = requests
         self._condition = threading.Condition()
         self._is_over = threading.Event()
@@ -93,7 +94,7 @@ class ParallelLoops:
         if self._is_over.is_set():
             return
         is_first = loop is self._loops[0]
-        fails_early = isinstance(outcome, LEARNER_FAILURES) and not is_first and not loop.session.has_best_model
+        fails_early = isinstance(outcome, LEARNER_FAILURES) and not is_first and loop.session.selector.best is None
         has_failed = isinstance(outcome, BaseException) and not isinstance(outcome, OutOfTime) and not fails_early
         is_out_of_time = outcome == "time" or isinstance(outcome, OutOfTime)
         if has_failed or outcome == "on_round" or (is_first and not is_out_of_time):

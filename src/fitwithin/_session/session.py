@@ -120,11 +120,6 @@ class Session:
         self._loop = LearnerLoop(self, self.runner, self._tracker)
         self._warnings: dict[type[Warning], str] = {}
 
-    @property
-    def has_best_model(self) -> bool:
-        """Whether there is a model."""
-        return self.selector.best is not None
-
     def costs_of(self, lesson: Lesson) -> CostEstimates:
         """Return the costs of the learner of a lesson."""
         return self.costs if lesson.candidate is None else lesson.candidate.costs
