@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 import sys
@@ -165,7 +166,7 @@ class MemoryWatch:
 
     def __init__(self, pid: int, limit: int | None = None, others_blocks: frozenset[str] = frozenset()) -> None:
         self.pid = pid
-        self.limit = limit
+        self.limit = math.inf if limit is None else limit
         self.peak: int | None = None
         self.before: int | None = None
         self._now = 0
@@ -175,14 +176,14 @@ class MemoryWatch:
         self._next_exact = 0.0
         # Share of the memory that remains if each page counts once.
         self._counted_once = 1.0
-        self._seconds: float | None = None
+        self._seconds = math.inf
         self._request_start = 0.0
         self._others_blocks = self._listed_blocks = others_blocks
         self._blocks: set[str] = set()
 
     def begin(self, seconds: float | None = None) -> None:
         """Begin anew: what follows has a peak of its own, and takes at most `seconds` for each request."""
-        self._seconds = seconds
+        self._seconds = math.inf if seconds is None else seconds
         reset_peak(self.pid)
         self.peak, self._file_backed, self._counted_once = None, 0, 1.0
         self.measure()
@@ -195,12 +196,9 @@ class MemoryWatch:
     @property
     def look_seconds(self) -> float:
         """Seconds until the next look: fewer as the memory, or the time of the request, comes closer to its limit."""
-        seconds = LOOK_SECONDS
-        if self.limit is not None:
-            seconds = min(seconds, (self.limit - self._now) / _MAX_BYTES_PER_SECOND)
-        if self._seconds is not None:
-            seconds = min(seconds, self._request_start + self._seconds - time.monotonic())
-        return max(seconds, _MIN_LOOK_SECONDS)
+        of_memory = (self.limit - self._now) / _MAX_BYTES_PER_SECOND
+        of_request = self._request_start + self._seconds - time.monotonic()
+        return max(_MIN_LOOK_SECONDS, min(LOOK_SECONDS, of_memory, of_request))
 
     def look(self) -> None:
         """Measure once, and compare.
@@ -212,11 +210,11 @@ class MemoryWatch:
         LearnerDied
             If the request takes more than its seconds; the runner then kills the process.
         """
-        if self._seconds is not None and time.monotonic() - self._request_start > self._seconds:
+        if time.monotonic() - self._request_start > self._seconds:
             raise LearnerDied(f"it was stopped after {self._seconds:.3g} s, its share of the time")
         self.measure()
-        if self.limit is not None and self._now > self.limit:
-            raise OutOfMemory(self._now, self.limit)
+        if self._now > self.limit:
+            raise OutOfMemory(self._now, int(self.limit))
 
     def measure(self) -> None:
         """Measure once."""
@@ -225,7 +223,7 @@ class MemoryWatch:
             return
         children = [memory.now for pid in self._find_children() if (memory := read_memory_use(pid)) is not None]
         counted = own.now + sum(children)
-        if children and self.limit is not None and counted > self.limit:
+        if children and counted > self.limit:
             # Children that were forked share pages with the process, and each counts them.
             self._measure_sharing(counted)
         if (listed := list_shared_blocks()) != self._listed_blocks:

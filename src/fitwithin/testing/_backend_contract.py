@@ -33,7 +33,6 @@ from fitwithin.testing._backends import (
     OTHER_ROWS,
     TROUBLE_ABOVE,
     RecordingClassifier,
-    SlowToPredict,
     check_fit,
     fitted_numbers,
     load_once,
@@ -135,7 +134,7 @@ class BackendContract:
         """At least some of them; one with enough seconds answers all."""
         pool = make_pool(5_000)
         rows = np.arange(len(pool))[::-1]
-        with self.open(SlowToPredict(), pool) as runner:
+        with self.open(RecordingClassifier(row_seconds=2e-4), pool) as runner:
             cut, whole = runner.fit(FEW_ROWS, exams=[Exam(rows, "validation", seconds=0.1), Exam(rows)]).exams
         assert 0 < cut.n_rows < whole.n_rows == len(rows)
         np.testing.assert_array_equal(cut.wrong, whole.wrong[: cut.n_rows])

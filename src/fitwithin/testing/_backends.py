@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 import unittest
 import warnings
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -43,10 +43,16 @@ class RecordingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     warning : str, default=""
         Text of a warning to issue in `fit`.
+    row_seconds : float, default=0.0
+        Seconds that the prediction of a row takes.
+    meeting : str, default=""
+        An empty folder, in which each fit leaves another one, and waits until there are two.
     """
 
-    def __init__(self, warning: str = "") -> None:
+    def __init__(self, warning: str = "", *, row_seconds: float = 0.0, meeting: str = "") -> None:
         self.warning = warning
+        self.row_seconds = row_seconds
+        self.meeting = meeting
 
     def fit(self, X: Array, y: Array) -> Self:
         """Record the rows, and overwrite X."""
@@ -56,6 +62,12 @@ class RecordingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X[:] = 0
         if self.warning:
             warnings.warn(self.warning, UserWarning, stacklevel=2)
+        if self.meeting:
+            tempfile.mkdtemp(dir=self.meeting)
+            end = time.monotonic() + LONG_SECONDS / 2
+            while len(os.listdir(self.meeting)) < 2:
+                assert time.monotonic() < end, "no other learner is at work"
+                time.sleep(0.01)
         return self
 
     def partial_fit(self, X: Array, y: Array, classes: Array | None = None) -> Self:
@@ -69,40 +81,8 @@ class RecordingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the first class for every row; raise for more rows than a backend may gather at a time."""
         if X.nbytes > GATHER_LIMIT_BYTES:
             raise MemoryError(f"{X.nbytes} bytes at a time")
+        time.sleep(self.row_seconds * len(X))
         return np.repeat(self.classes_[:1], len(X))
-
-
-class SlowToPredict(RecordingClassifier):
-    """Take 0.2 ms for the prediction of each row."""
-
-    def predict(self, X: Array) -> Array:
-        """Wait, and return the first class."""
-        time.sleep(2e-4 * len(X))
-        return super().predict(X)
-
-
-class MeetingClassifier(RecordingClassifier):
-    """Wait in `fit` until another one is in its own `fit`.
-
-    Parameters
-    ----------
-    folder : str
-        An empty folder, in which each one leaves another folder.
-    """
-
-    def __init__(self, folder: str) -> None:
-        super().__init__()
-        self.folder = folder
-
-    def fit(self, X: Array, y: Array) -> Self:
-        """Leave a folder, and wait for a second one."""
-        tempfile.mkdtemp(dir=self.folder)
-        end = time.monotonic() + LONG_SECONDS / 2
-        while len(list(Path(self.folder).iterdir())) < 2:
-            if time.monotonic() > end:
-                raise TimeoutError("no other learner is at work")
-            time.sleep(0.01)
-        return super().fit(X, y)
 
 
 def make_pool(n_rows: int = 200, *, dtype: Any = np.float32, order: Any = "C") -> TablePool:

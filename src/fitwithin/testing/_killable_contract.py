@@ -25,7 +25,6 @@ from fitwithin.testing._backends import (
     MANY_ROWS,
     OTHER_ROWS,
     TROUBLE_ABOVE,
-    MeetingClassifier,
     RecordingClassifier,
     check_fit,
     load_once,
@@ -51,7 +50,7 @@ class KillableBackendContract(BackendContract):
         """Each in a process of its own: their fits only end because both have begun."""
         with (
             tempfile.TemporaryDirectory() as folder,
-            self.open_pair(MeetingClassifier(folder)) as pair,
+            self.open_pair(RecordingClassifier(meeting=folder)) as pair,
             ThreadPoolExecutor(2) as threads,
         ):
             fits = [threads.submit(each.fit, FEW_ROWS) for each in pair]
