@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,32 +81,25 @@ def run_demo(
     console = Console() if console is None else console
     train, test = simulate_pump(rows, seed).split(rows * 4 // 5)
     learner = RandomForestClassifier(n_estimators=40, random_state=seed)
-    console.print(_format_introduction(learner, train, test))
+    console.print(
+        f"A simulated pump: {len(train.y):,} training rows and {len(test.y):,} test rows.\n"
+        f"{len(READINGS)} readings, {len(CONDITIONS)} conditions, {WRONG_LABEL_SHARE:.0%} of the labels are wrong.\n"
+        f"Learner: {learner}"
+    )
     results = []
     ways = (("fitwithin", "fitwithin", Auto()), ("doubling", "Random rows, twice as many each time", Double()))
     for name, action, teacher in ways:
         console.print(f"\n{action}, at most {seconds:g} s ...")
         clf = TimeConstrainedClassifier(learner, time_limit=seconds, teacher=teacher, random_state=seed)
-        results.append(_fit_with_teacher(name, clf, train, test))
+        clf.fit(train.X, train.y)
+        score = _score_model(clf, test)
+        results.append(DemoResult(name, *score, clf.time_used_, clf.n_rows_trained_, clf.score_estimate_))
     console.print(f"\nA random sample of a guessed size, {_SAMPLE_SHARE:.0%} ...\n")
     results.append(_fit_on_sample(clone(learner), train, test))
     console.print(_make_score_table(results, seconds))
     console.print(_make_recall_table(results, test))
     console.print(_format_estimate(results[0]))
     return results
-
-
-def _format_introduction(learner: Any, train: PumpData, test: PumpData) -> str:
-    return (
-        f"A simulated pump: {len(train.y):,} training rows and {len(test.y):,} test rows.\n"
-        f"{len(READINGS)} readings, {len(CONDITIONS)} conditions, {WRONG_LABEL_SHARE:.0%} of the labels are wrong.\n"
-        f"Learner: {learner}"
-    )
-
-
-def _fit_with_teacher(name: str, clf: TimeConstrainedClassifier, train: PumpData, test: PumpData) -> DemoResult:
-    clf.fit(train.X, train.y)
-    return DemoResult(name, *_score_model(clf, test), clf.time_used_, clf.n_rows_trained_, clf.score_estimate_)
 
 
 def _fit_on_sample(model: Any, train: PumpData, test: PumpData) -> DemoResult:
@@ -129,22 +121,21 @@ def _score_model(model: Any, test: PumpData) -> tuple[Estimate, dict[str, float]
     return accuracy, {name: float(np.mean(predicted[test.truth == name] == name)) for name in present}
 
 
-def _make_table(title: str, headings: Iterable[str]) -> Table:
+def _make_table(title: str, *headings: str) -> Table:
     columns = (Column(heading, justify="right") for heading in headings)
     return Table("", *columns, title=title, title_justify="left")
 
 
 def _make_score_table(results: list[DemoResult], seconds: float) -> Table:
-    headings = ("test accuracy", f"seconds, limit {seconds:g}", "training rows")
-    table = _make_table("Accuracy and time", headings)
+    table = _make_table("Accuracy and time", "test accuracy", f"seconds, limit {seconds:g}", "training rows")
     for result in results:
         table.add_row(result.name, f"{result.accuracy.value:.4f}", f"{result.seconds:.1f}", f"{result.n_rows:,}")
     return table
 
 
 def _make_recall_table(results: list[DemoResult], test: PumpData) -> Table:
-    headings = ("share of rows", *(result.name for result in results))
-    table = _make_table("Share of each condition's test rows that is recognised", headings)
+    title = "Share of each condition's test rows that is recognised"
+    table = _make_table(title, "share of rows", *(result.name for result in results))
     for name in results[0].recall:
         share = np.mean(test.truth == name)
         table.add_row(name, f"{share:.1%}", *(f"{result.recall[name]:.2f}" for result in results))

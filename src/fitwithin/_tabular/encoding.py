@@ -109,8 +109,7 @@ def make_column_encoder(
     """
     text = [column.name for column in columns if column.kind == "text"]
     numeric = [column.name for column in columns if column.kind not in ("text", "words")]
-    numeric_encoder, text_encoder = _ordinal_encoders() if encoding == "ordinal" else _one_hot_encoders()
-    steps = [("numeric", numeric_encoder, numeric), ("text", text_encoder, text)]
+    steps = [("numeric", _make_numeric_encoder(encoding), numeric), ("text", _make_text_encoder(encoding), text)]
     is_dense = dense or encoding == "ordinal"
     n_words = MAX_DENSE_WORDS if is_dense else MAX_SPARSE_WORDS
     names = [column.name for column in columns if column.kind == "words"]
@@ -125,19 +124,21 @@ def make_column_encoder(
     )
 
 
-def _ordinal_encoders() -> tuple[Any, Any]:
-    return "passthrough", OrdinalEncoder(
+def _make_numeric_encoder(encoding: Encoding) -> Any:
+    return "passthrough" if encoding == "ordinal" else make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
+
+
+def _make_text_encoder(encoding: Encoding) -> Any:
+    if encoding == "one-hot":
+        return OneHotEncoder(
+            handle_unknown="infrequent_if_exist", max_categories=MAX_ONE_HOT_CATEGORIES, dtype=np.float32
+        )
+    return OrdinalEncoder(
         handle_unknown="use_encoded_value",
         unknown_value=np.nan,
         encoded_missing_value=np.nan,
         max_categories=MAX_ORDINAL_CATEGORIES,
         dtype=np.float32,
-    )
-
-
-def _one_hot_encoders() -> tuple[Any, Any]:
-    return make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), OneHotEncoder(
-        handle_unknown="infrequent_if_exist", max_categories=MAX_ONE_HOT_CATEGORIES, dtype=np.float32
     )
 
 
@@ -149,9 +150,7 @@ def make_matrix_encoder(X: Any, encoding: Encoding) -> Any:
     >>> make_matrix_encoder(np.ones((2, 2)), "ordinal")
     'passthrough'
     """
-    if encoding == "ordinal":
-        return "passthrough"
-    if sparse.issparse(X):
+    if encoding == "one-hot" and sparse.issparse(X):
         # Subtracting the mean would fill every zero.
         return make_pipeline(StandardScaler(with_mean=False))
-    return make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
+    return _make_numeric_encoder(encoding)

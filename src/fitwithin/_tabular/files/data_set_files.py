@@ -47,19 +47,14 @@ class DataSetFiles(DataFile):
 
     def _read_rows(self, types: ColumnTypes | None, label: str | None) -> TableChunk:
         """Read all rows."""
-        return TableChunk(pa.concat_tables(self._read_tables(types)))
+        return TableChunk(pa.concat_tables([chunk.table for chunk in self._read_chunks(types)]))
 
     def _read_chunks(self, types: ColumnTypes | None) -> Iterator[TableChunk]:
-        """Read all rows in chunks."""
-        for table in self._read_tables(types):
-            yield from TableChunk(table).split()
-
-    def _read_tables(self, types: ColumnTypes | None) -> Iterator[pa.Table]:
-        """Yield a table without rows, and the rows block by block."""
+        """Read all rows in chunks, after one without rows, which has the columns."""
         blocks = self.open(None if types is None else list(types))
-        yield blocks.schema.empty_table()
+        yield TableChunk(blocks.schema.empty_table())
         for number in range(blocks.n_blocks):
-            yield blocks.read(number, blocks.schema.names)
+            yield from TableChunk(blocks.read(number, blocks.schema.names)).split()
 
 
 def is_file_set(path: Path) -> bool:
