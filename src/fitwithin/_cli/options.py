@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import glob
-import importlib
 import os
+import pkgutil
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -262,10 +262,9 @@ def add_working_directory_to_path() -> None:
 
 
 def _call_factory(name: str) -> Any:
-    module, _, factory = name.partition(":")
     add_working_directory_to_path()
     try:
-        learner = getattr(importlib.import_module(module), factory)()
+        learner = pkgutil.resolve_name(name)()
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise UserInputError(
             f"--learner {name} can't be created: {' '.join(str(error).split())}.",

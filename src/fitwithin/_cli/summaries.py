@@ -92,22 +92,20 @@ def _describe_target(target: TargetColumn) -> str:
 def print_training_result(console: Console, card: ModelCard) -> None:
     """Print the learner, rows, score and time of a training."""
     training = card.training
+    test, lost_seconds = training.get("test"), training.get("lost_seconds")
+    peak, limit = training.get("peak_memory"), training.get("memory_limit")
     lines = {
         **_describe_learner(card),
         "training rows": f"{training['rows_taught']:,} of {training['rows']:,}",
         "rounds": str(len(training["rounds"])),
         f"{card.scoring}, estimated": _format_estimate(training),
+        f"{card.scoring}, test": test and f"{test['score']:.4f} on {test['rows']:,} rows",
+        "time used": f"{training['time_used']:.1f} of {training['time_limit']:g} s",
+        "without a model": lost_seconds and f"{lost_seconds:.1f} s in fits that left none",
+        "memory used": peak and format_bytes(peak) + (f" of {format_bytes(limit)}" if limit else ""),
+        "stopped by": training["stop_reason"],
     }
-    if training.get("test"):
-        lines[f"{card.scoring}, test"] = f"{training['test']['score']:.4f} on {training['test']['rows']:,} rows"
-    lines["time used"] = f"{training['time_used']:.1f} of {training['time_limit']:g} s"
-    if training.get("lost_seconds"):
-        lines["without a model"] = f"{training['lost_seconds']:.1f} s in fits that left none"
-    if training.get("peak_memory"):
-        limit = training.get("memory_limit")
-        lines["memory used"] = format_bytes(training["peak_memory"]) + (f" of {format_bytes(limit)}" if limit else "")
-    lines["stopped by"] = training["stop_reason"]
-    console.print(_key_value_table(lines))
+    console.print(_key_value_table({name: text for name, text in lines.items() if text}))
 
 
 def _describe_learner(card: ModelCard) -> dict[str, str]:

@@ -80,12 +80,12 @@ def _prepare_data(options: TrainOptions, limits: Limits, start: float) -> _Prepa
     table = read_training_table(data, target_name, task, options.max_classes, groups=options.groups, texts=options.text)
     target = table.target
     learners = make_learners(options, regression=target.is_regression)
-    for learner in learners if options.scoring is not None else ():
-        validate_scoring(options.scoring or "", learner, target)
     encoding = choose_encoding_for_all(learners)
     features = encode_features(table, encoding)
     for learner in learners:
         validate_learner(learner, options.teacher, features.X, target)
+        if options.scoring is not None:
+            validate_scoring(options.scoring, learner, target)
     test_rows = None if test is None else read_test_rows(features, test)
     card = make_initial_card(
         features,

@@ -196,9 +196,8 @@ def survey_target(blocks: Blocks, name: str, task: TaskType | None, max_classes:
         if len(counts) <= _MAX_DISTINCT:
             found = pc.value_counts(present.combine_chunks())[: _MAX_DISTINCT + 1]
             counts.update(dict(zip(*(found.field(part).to_pylist() for part in ("values", "counts")), strict=True)))
-    if not n_rows + n_missing:
-        raise UserInputError("The files have no rows, only column names.", "Were they written completely?")
-    distinct = pa.chunked_array([pa.array(list(counts) or [None], values.type)])
+    # Without any value, one that is missing tells missing values from missing rows.
+    distinct = pa.chunked_array([pa.array(list(counts) or [None] * min(n_missing, 1), values.type)])
     column = replace(read_target_column(name, distinct, task, max_classes), n_rows=n_rows, n_missing=n_missing)
     if column.is_regression:
         return replace(column, y=np.array([min(ends), max(ends)]))
