@@ -66,6 +66,15 @@ def test_rows_without_a_value_are_marked():
     assert target.y.tolist() == ["a", "b"]
 
 
+def test_a_missing_value_may_be_a_category():
+    categories = pa.DictionaryArray.from_arrays([0, 1, 2, 0], ["yes", None, "no"])
+
+    target = read_target_column("y", pa.chunked_array([categories]))
+
+    assert target.y.tolist() == ["yes", "no", "yes"]
+    assert (target.n_rows, target.n_missing) == (3, 1)
+
+
 @pytest.mark.parametrize(
     ("values", "task", "why"),
     [

@@ -33,20 +33,6 @@ DebugOption = Annotated[bool, typer.Option("--debug", help="Show the traceback o
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
 
 
-TrustOption = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME", help="A type in the model file that you trust, for your own learner. Repeatable."),
-]
-
-
-UnsafePickleOption = Annotated[
-    bool,
-    typer.Option(
-        "--unsafe-pickle", help="Open a model that is stored by pickle. A pickle can run any program when it is opened."
-    ),
-]
-
-
 ModelArgument = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A file or a checkpoint that fitwithin train wrote.", show_default=False)
 ]

@@ -15,8 +15,6 @@ from fitwithin._cli.options import (
     ForceOption,
     JsonOption,
     ModelArgument,
-    TrustOption,
-    UnsafePickleOption,
     validate_data_exists,
     validate_model_exists,
 )
@@ -33,8 +31,14 @@ def predict(
         Path("predictions.parquet"), metavar="FILE", help="The file to write; ends in .parquet, .csv or .feather."
     ),
     proba: bool = typer.Option(False, "--proba", help="Also write a column probability_<class> for every class."),
-    trust: TrustOption = None,
-    unsafe_pickle: UnsafePickleOption = False,
+    trust: list[str] = typer.Option(
+        [], metavar="NAME", help="A type in the model file that you trust, for your own learner. Repeatable."
+    ),
+    unsafe_pickle: bool = typer.Option(
+        False,
+        "--unsafe-pickle",
+        help="Open a model that is stored by pickle. A pickle can run any program when it is opened.",
+    ),
     force: ForceOption = False,
     json: JsonOption = False,
     debug: DebugOption = False,
@@ -50,7 +54,7 @@ def predict(
         from fitwithin._cli.predict_run import run_prediction
 
         n_rows = run_prediction(
-            model, data, out, proba=proba, trusted_types=trust or [], unsafe_pickle=unsafe_pickle, force=force
+            model, data, out, proba=proba, trusted_types=trust, unsafe_pickle=unsafe_pickle, force=force
         )
         if json:
             typer.echo(json_.dumps({"predictions": str(out), "rows": n_rows}))
