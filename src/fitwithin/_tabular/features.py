@@ -82,9 +82,7 @@ class FeatureBlocks:
             columns = {str(place): pa.array(np.ascontiguousarray(X[:, place])) for place in range(X.shape[1])}
         if TARGET in names:
             columns[TARGET] = _to_arrow(self.target.convert(table[self.target.name]))
-        return pa.table(
-            [columns[name] for name in names], schema=pa.schema([self.schema.field(name) for name in names])
-        )
+        return pa.table({name: columns[name] for name in names})
 
     def _encode(self, table: pa.Table) -> Array:
         X = self.encoder.transform(to_frame(table, self.columns))
