@@ -73,16 +73,15 @@ class Entrant:
     ) -> None:
         self.number = number
         self.estimator = estimator
-        self.space = space
+        self.space = Space({}) if space is None else space
         self.find_early_stopping = find_early_stopping
         self.tries_own = tries_own
         self.seconds = 0.0
         self.contenders: list[Contender] = []
         own = estimator.get_params() if hasattr(estimator, "get_params") else {}
-        self._own_values = {name: own[name] for name in (() if space is None else space.parameters) if name in own}
+        self._own_values = {name: own[name] for name in self.space.parameters if name in own}
         # First those of the user, then a portfolio.
-        self._n_portfolio = 0 if space is None else len(space.portfolio)
-        self._starts = [*starts, *([] if space is None else space.portfolio)]
+        self._starts = [*starts, *self.space.portfolio]
         self._random = check_random_state(seed)
         self._suggester: FrugalSuggester | None = None
         self._known: dict[Hashable, Contender] = {}
@@ -95,7 +94,8 @@ class Entrant:
     def is_out(self) -> bool:
         """Whether nothing but failures came of its first hyperparameters."""
         first = self.contenders[:_MAX_FAILURES]
-        return all(one.failure is not None for one in first) and (len(first) == _MAX_FAILURES or self.space is None)
+        is_sure = len(first) == _MAX_FAILURES or not self.space.parameters
+        return is_sure and all(one.failure is not None for one in first)
 
     @property
     def has_starts_left(self) -> bool:
@@ -105,7 +105,7 @@ class Entrant:
     @property
     def has_others(self) -> bool:
         """Whether there are hyperparameters besides the learner's own."""
-        return self.space is not None or self.has_starts_left or len(self.contenders) > 1
+        return bool(self.space.parameters) or self.has_starts_left or len(self.contenders) > 1
 
     def suggest(self, count_steps: CountSteps) -> Settings | None:
         """Return new hyperparameters to try; None if there are no more.
@@ -124,18 +124,19 @@ class Entrant:
         """Yield hyperparameters to begin with, then a portfolio, then suggestions, and at last draws at random."""
         while self._starts:
             settings = dict(self._starts.pop(0))
-            yield settings if len(self._starts) >= self._n_portfolio else self._fit_to_time(settings, count_steps)
-        if self.space is None:
+            is_given = len(self._starts) >= len(self.space.portfolio)
+            yield settings if is_given else self._fit_to_time(settings, count_steps)
+        if not self.space.parameters:
             return
         if not any(one.settings for one in self.contenders):
             yield self.space.complete({}, self._random)
         if find_spec("flaml") is not None:
-            yield from self._list_suggestions(self.space)
+            yield from self._list_suggestions()
         yield from (self.space.sample(self._random) for _ in range(_MAX_DRAWS))
 
-    def _list_suggestions(self, space: Space) -> Iterator[Settings]:
+    def _list_suggestions(self) -> Iterator[Settings]:
         if self._suggester is None:
-            self._suggester = FrugalSuggester(space, self._random, *self._find_start(space))
+            self._suggester = FrugalSuggester(self.space, self._random, *self._find_start())
         for _ in range(_MAX_REPEATS):
             settings = self._suggester.ask()
             if settings is not None:
@@ -146,16 +147,16 @@ class Entrant:
 
     def _fit_to_time(self, settings: Settings, count_steps: CountSteps) -> Settings:
         known = [one for one in self.contenders if one.is_alive and one.n_steps]
-        if not known or self.space is None:
+        if not known:
             return settings
         reference = max(known, key=lambda one: one.n_rows)
         own, new = (self.space.count_leaves(self._complete(values)) for values in (reference.settings, settings))
         return self.space.limit_steps(settings, count_steps(reference, new / own if own and new else 1.0))
 
-    def _find_start(self, space: Space) -> tuple[Settings | None, float | None]:
+    def _find_start(self) -> tuple[Settings | None, float | None]:
         """Return the best hyperparameters so far and their score; None for the cheap ones, if no others are known."""
         best = max(self._scores, key=self._scores.__getitem__, default=None)
-        if best is None or not (space.portfolio or best.settings):
+        if best is None or not (self.space.portfolio or best.settings):
             return None, None
         # The learner's own values may be None, or text such as "sqrt", which no search can move from.
         own = {name: value for name, value in self._own_values.items() if is_number(value)}
@@ -182,8 +183,8 @@ class Entrant:
         return False
 
     def _list_choices(self, settings: Settings) -> set[Hashable]:
-        complete, parameters = self._complete(settings), {} if self.space is None else self.space.parameters
-        names = [name for name, one in parameters.items() if isinstance(one, Choice) and name in complete]
+        complete = self._complete(settings)
+        names = [name for name, one in self.space.parameters.items() if isinstance(one, Choice) and name in complete]
         return {make_key({name: complete[name]}) for name in names}
 
     def make_contender(self, number: int, settings: Settings, costs: CostEstimates) -> Contender:

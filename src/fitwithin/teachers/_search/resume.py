@@ -8,9 +8,9 @@ from typing import Any
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.records import Estimate
 from fitwithin.teachers._search.contender import Contender, Trial
-from fitwithin.teachers._search.parameters import Choice, to_python
+from fitwithin.teachers._search.parameters import Choice, Parameter, to_python
 from fitwithin.teachers._search.race import Race
-from fitwithin.teachers._search.space import Settings, Space
+from fitwithin.teachers._search.space import Settings
 
 # Notes of the deck: all candidates, and the number of the one whose model is the best.
 _CANDIDATES = "candidates"
@@ -24,7 +24,7 @@ def store_contender(race: Race, contender: Contender) -> None:
     stored = list(notes.get(_CANDIDATES, []))
     values = {
         "learner": contender.learner,
-        "settings": _encode(contender.settings, race.entrants[contender.learner].space),
+        "settings": _encode(contender.settings, race.entrants[contender.learner].space.parameters),
         "failure": contender.failure,
         "n_steps": contender.n_steps,
         "cost": contender.costs.cost.observations(),
@@ -41,10 +41,9 @@ def restore_contenders(race: Race, notes: Mapping[str, Any], costs: CostEstimate
     """Take over the candidates of an earlier call, and tell their trials; return the one that was the best."""
     for number, values in enumerate(notes.get(_CANDIDATES, [])):
         entrant = race.entrants[values["learner"]]
-        settings = _decode(values["settings"], entrant.space)
-        contender = entrant.make_contender(number, settings or {}, costs)
+        contender = entrant.make_contender(number, _decode(values["settings"] or {}, entrant.space.parameters), costs)
         contender.failure, contender.n_steps = values["failure"], values["n_steps"]
-        if settings is None:
+        if values["settings"] is None:
             contender.failure = contender.failure or "its hyperparameters could not be stored"
         contender.costs.cost.restore(values["cost"])
         for n_rows, value, low, high, seconds, was_cut_short in values["trials"]:
@@ -59,12 +58,11 @@ def restore_contenders(race: Race, notes: Mapping[str, Any], costs: CostEstimate
     return None if best is None else race.contenders[best]
 
 
-def _encode(settings: Settings, space: Space | None) -> dict[str, Any] | None:
+def _encode(settings: Settings, parameters: Mapping[str, Parameter]) -> dict[str, Any] | None:
     """Return settings as values for JSON, a choice as its place in a list; None if that is not possible."""
     encoded: dict[str, Any] = {}
     for name, given in settings.items():
-        parameter = None if space is None else space.parameters.get(name)
-        value = to_python(given)
+        parameter, value = parameters.get(name), to_python(given)
         place = parameter.find(value) if isinstance(parameter, Choice) else None
         if place is None and not (value is None or isinstance(value, str | bool | int | float)):
             return None
@@ -72,11 +70,7 @@ def _encode(settings: Settings, space: Space | None) -> dict[str, Any] | None:
     return encoded
 
 
-def _decode(encoded: Mapping[str, Any] | None, space: Space | None) -> Settings | None:
-    if encoded is None:
-        return None
-    parameters = {} if space is None else space.parameters
+def _decode(encoded: Mapping[str, Any], parameters: Mapping[str, Any]) -> Settings:
     return {
-        name: parameters[name].values[value[0]] if isinstance(value, list) else value  # type: ignore[attr-defined]  # a place is of a choice
-        for name, value in encoded.items()
+        name: parameters[name].values[value[0]] if isinstance(value, list) else value for name, value in encoded.items()
     }
