@@ -138,22 +138,20 @@ class ModelRunner:
         """
         params = pass_validation_set(self.model, {**rows.row_params, **fit_params}, rows.y)
         takes_rows = takes_validation_set(self.model)
-        if stop_signal is None and takes_rows:
-            # The early-stopping fit of a pipeline takes validation rows through its earlier steps.
-            stop_signal = StopSignal(math.inf)
+        # The early-stopping fit of a pipeline takes validation rows through its earlier steps.
+        is_plain = stop_signal is None and not takes_rows
+        stop_signal = stop_signal or StopSignal(math.inf)
         with warnings.catch_warnings(record=True) as caught:
             if takes_rows:
                 warnings.filterwarnings("ignore", DEPRECATION)
             start = time.monotonic()
-            if stop_signal is None or early_stopping is None:
+            if is_plain or early_stopping is None:
                 self.model.fit(rows.X, rows.y, **params)
             else:
                 stop_signal.begin_fit()
                 early_stopping(self.model, rows.X, rows.y, stop_signal, params)
             seconds = time.monotonic() - start
         self.warnings = caught
-        if stop_signal is None:
-            return FitReport(0.0, seconds)
         return FitReport(
             0.0,
             seconds,

@@ -210,11 +210,6 @@ def fit_pipeline(
         learner.fit(X, y, **params)
 
 
-def get_last_step(learner: Any) -> Any:
-    """Return the last step of a pipeline; None if it has no steps."""
-    return learner.steps[-1][1] if learner.steps else None
-
-
 def fit_label_encoded_classifier(
     learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any], *, inner_fit: EarlyStoppingFit
 ) -> None:
@@ -268,7 +263,9 @@ KNOWN_LEARNERS = {
     ),
     **dict.fromkeys(("sklearn.SVC", "sklearn.NuSVC", "sklearn.SVR", "sklearn.NuSVR"), _KnownLearner(_SVM)),
     **dict.fromkeys(("sklearn.KNeighbors", "sklearn.RadiusNeighbors", "sklearn.GaussianNB"), _KnownLearner(_LAZY)),
-    "sklearn.Pipeline": _KnownLearner(fit=fit_pipeline, inner=get_last_step),
+    "sklearn.Pipeline": _KnownLearner(
+        fit=fit_pipeline, inner=lambda learner: learner.steps[-1][1] if learner.steps else None
+    ),
     "fitwithin.LabelEncoded": _KnownLearner(fit=fit_label_encoded_classifier, inner=attrgetter("estimator")),
 }
 """Families of learners by the name of their library and their class; `name_family` makes it."""

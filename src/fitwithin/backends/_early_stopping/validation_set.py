@@ -37,11 +37,6 @@ class ValidationSet:
     X: Any
     y: Array
 
-    def select_known(self, y: Array) -> ValidationSet:
-        """Return the rows whose classes are among those of training rows; all rows of a regression."""
-        is_known = np.ones(len(self.y), np.bool_) if self.y.dtype.kind == "f" else np.isin(self.y, y)
-        return self if is_known.all() else ValidationSet(take_rows(self.X, np.flatnonzero(is_known)), self.y[is_known])
-
 
 def takes_validation_set(learner: Any) -> bool:
     """Return whether a booster, or the last step of a pipeline, stops early by a score on validation rows.
@@ -91,7 +86,10 @@ def pass_validation_set(
     del others[_ARGUMENT]
     if not takes_validation_set(learner):
         return others
-    rows = rows.select_known(y)
+    if rows.y.dtype.kind != "f":
+        # A booster refuses classes that are not among those of its training rows.
+        known = np.flatnonzero(np.isin(rows.y, y))
+        rows = ValidationSet(take_rows(rows.X, known), rows.y[known])
     if isinstance(learner, Pipeline):
         # The last step gets them as they are, and this function is called again there.
         return {**others, f"{learner.steps[-1][0]}__{_ARGUMENT}": rows}
