@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from inspect import ismethod
 from typing import Any
 
 from fitwithin._core.records import FitLimits
@@ -274,12 +273,12 @@ def preserve_attributes(learner: Any, *names: str) -> Iterator[None]:
     >>> learner.fit([[0]], [0]).strategy
     'prior'
     """
-    before = {name: getattr(learner, name) for name in names}
+    before, own = {name: getattr(learner, name) for name in names}, set(vars(learner))
     try:
         yield
     finally:
         for name, value in before.items():
-            if ismethod(value):
+            if callable(value) and name not in own:
                 vars(learner).pop(name, None)
             else:
                 setattr(learner, name, value)
