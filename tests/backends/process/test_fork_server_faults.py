@@ -63,7 +63,6 @@ def test_a_stopped_server_does_not_outlive_the_program(server):
 
 
 def test_a_server_whose_imports_take_long_is_waited_for(monkeypatch):
-    monkeypatch.setattr(fork_host, "_PATIENCE_SECONDS", 0.0)
     monkeypatch.setattr(fork_host, "PROCESS_POLL_SECONDS", 0.01)
     fork_servers.clear()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -117,8 +116,6 @@ class ProcessRunner:
         self._first = first
         self._others_blocks: frozenset[str] = list_shared_blocks() if first is None else first._others_blocks
         self._siblings: list[ProcessRunner] = []
-        # Guards the workers of this runner: `stop` may come from another thread.
-        self._workers_lock = threading.Lock()
         self._prepared_process: PreparedProcess | None = None
         self._learner: WorkerConnection | None = None
         self._loader = Loader(self._start_worker)
@@ -137,7 +134,7 @@ class ProcessRunner:
         for sibling in self._siblings:
             sibling.__exit__()
         if self._writer is not None:
-            self._writer.stop()
+            self._writer.end()
         # An exception that the user keeps holds this runner, but not the rows.
         prepared, self._prepared_process = self._prepared_process, None
         if prepared is not None:
@@ -176,10 +173,9 @@ class ProcessRunner:
     def stop(self) -> None:
         """Kill the learner at once, from any thread; the call under way, and every later one, raises `OutOfTime`."""
         self._budget.stop()
-        with self._workers_lock:
-            if self._learner is not None:
-                self._learner.kill()
-        self._loader.kill()
+        for worker in (self._learner, self._loader.worker):
+            if worker is not None:
+                worker.kill()
 
     def fit(
         self,
@@ -245,8 +241,7 @@ class ProcessRunner:
 
     def _end_learner(self) -> None:
         """End the learner's process, with everything that it started; the next fit starts another."""
-        with self._workers_lock:
-            learner, self._learner, self._resting_bytes = self._learner, None, []
+        learner, self._learner, self._resting_bytes = self._learner, None, []
         if learner is not None:
             learner.end()
 
@@ -334,11 +329,8 @@ class ProcessRunner:
 
     def _stop_workers(self) -> None:
         """Kill the learner and the loader at once; what is written goes on until the session ends."""
-        with self._workers_lock:
-            learner, self._learner = self._learner, None
-            if learner is not None:
-                learner.stop()
-        self._loader.stop()
+        self._end_learner()
+        self._loader.end()
 
 
 def _share_exam(rows: SharedRows, exam: Exam) -> Request:

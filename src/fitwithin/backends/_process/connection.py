@@ -7,6 +7,7 @@ import pickle
 import selectors
 import socket
 import struct
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
@@ -183,6 +184,9 @@ class WorkerConnection(ABC):
     def __init__(self, channel: Channel, pid: int) -> None:
         self.pid = pid
         self._channel = channel
+        # After the end another process may get the pid.
+        self._lock = threading.Lock()
+        self._is_closed = False
 
     def ask(self, request: Request | None, files: Sequence[SharedFile] = ()) -> Any:
         """Send a request, with the descriptors of files, and return the result.
@@ -231,6 +235,23 @@ class WorkerConnection(ABC):
             description = self._describe_end(min(EXIT_STATUS_SECONDS, self.budget.remaining()))
             raise LearnerDied(description or "it closed its connection and gave no reason") from None
 
+    def kill(self) -> None:
+        """Kill the worker at once, from any thread: a request that another one waits for raises LearnerDied."""
+        with self._lock:
+            if not self._is_closed:
+                self._find_blocks()
+                self._kill()
+
+    def end(self) -> None:
+        """Kill the worker and everything that it started, without waiting for it, and close the connection."""
+        with self._lock:
+            if not self._is_closed:
+                self._is_closed = True
+                blocks = self._find_blocks()
+                self._kill()
+                self._channel.close()
+                self._clean_up(blocks)
+
     def _find_blocks(self) -> frozenset[str]:
         """Return the blocks of shared memory that the worker has; the system no longer tells once it was killed."""
         return frozenset() if self.watch is None else self.watch.find_blocks()
@@ -245,13 +266,9 @@ class WorkerConnection(ABC):
         """Describe how the worker ended; None if it has not within `timeout` seconds."""
 
     @abstractmethod
-    def kill(self) -> None:
-        """Kill the worker's process at once, from any thread: a request that another one waits for raises."""
+    def _kill(self) -> None:
+        """Kill the worker at once."""
 
     @abstractmethod
-    def stop(self) -> None:
-        """Kill the worker's process at once, and close the connection."""
-
-    @abstractmethod
-    def end(self) -> None:
-        """Kill the worker's process and everything that it started; others are needed further."""
+    def _clean_up(self, blocks: frozenset[str]) -> None:
+        """Kill what the worker started, and remove these blocks of shared memory; others are needed further."""

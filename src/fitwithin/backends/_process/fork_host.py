@@ -33,9 +33,6 @@ from fitwithin.backends._process.subprocesses import (
     start_interpreter,
 )
 
-_PATIENCE_SECONDS = 10.0
-"""Seconds that a fork server may owe an answer before the next session takes another one."""
-
 _POLL_SECONDS = 0.02
 """Longest wait for a message of the fork server: another thread may read it, which wakes this one up by chance."""
 
@@ -47,16 +44,17 @@ class ForkHost:
         self._server = fork_servers.take()
         self._former_servers: list[ForkServerHandle] = []
         self._modules: list[str] = []
-        self._imports_sent = False
         self._lock = threading.Lock()
 
     def import_modules(self, modules: list[str], n_learners: int = 1) -> None:
         """Have the fork server import modules once, for all workers."""
         self._modules = modules
-        # A server that is still busy, or gone, imports them before the first fork.
-        if not self._server.owes_answer:
-            with contextlib.suppress(ForkServerGone):
-                self._send_imports()
+        # If the server is gone, another one imports them before the first fork.
+        with contextlib.suppress(ForkServerGone):
+            self._send_imports()
+
+    def _send_imports(self) -> None:
+        self._server.send(Command("import_modules", (module_search_path(), self._modules)))
 
     def start_worker(self, setup: WorkerSetup, budget: Budget, files: Sequence[SharedFile] = ()) -> ForkedWorker:
         """Fork a worker, and send it the setup; raise TimeoutError, or LearnerDied."""
@@ -77,25 +75,16 @@ class ForkHost:
 
     def _fork(self, descriptors: list[int], budget: Budget) -> int:
         with contextlib.suppress(ForkServerGone):
-            return self._import_and_fork(descriptors, budget)
+            return self._server.fork(descriptors, budget)
         # The server ended because it had been idle for too long, just before this command, or it was killed. Other
         # threads may still wait for its workers.
         self._former_servers.append(self._server)
-        self._server, self._imports_sent = ForkServerHandle(), False
+        self._server = ForkServerHandle()
         try:
-            return self._import_and_fork(descriptors, budget)
+            self._send_imports()
+            return self._server.fork(descriptors, budget)
         except ForkServerGone:
             raise LearnerDied("no process could be started for it") from None
-
-    def _import_and_fork(self, descriptors: list[int], budget: Budget) -> int:
-        self._server.wait_for_answers(budget)
-        if not self._imports_sent:
-            self._send_imports()
-        return self._server.fork(descriptors, budget)
-
-    def _send_imports(self) -> None:
-        self._server.send(Command("import_modules", (module_search_path(), self._modules)))
-        self._imports_sent = True
 
     def close(self) -> None:
         """Have the server clean up, without waiting for it, and keep it for the next session."""
@@ -118,27 +107,12 @@ class ForkedWorker(WorkerConnection):
     def _event_descriptors(self) -> list[int]:
         return [self._server.control.fileno()]
 
-    def kill(self) -> None:
-        """Kill its process group at once; a request that another thread waits for raises LearnerDied."""
-        self._find_blocks()
+    def _kill(self) -> None:
         # While the server has not reaped it, no other process can have its pid.
         with contextlib.suppress(OSError):
             os.killpg(self.pid, signal.SIGKILL)
 
-    def stop(self) -> None:
-        """Kill its process group at once; processes that left the group end when the session closes."""
-        self._channel.close()
-        self.kill()
-        if blocks := self._find_blocks():
-            self._end(blocks)
-
-    def end(self) -> None:
-        """Kill it with everything that it started, in whatever session, and do not wait for it."""
-        self._channel.close()
-        self.kill()
-        self._end(self._find_blocks())
-
-    def _end(self, blocks: frozenset[str]) -> None:
+    def _clean_up(self, blocks: frozenset[str]) -> None:
         with contextlib.suppress(ForkServerGone):
             self._server.send(Command("end_worker", (self.pid, blocks)))
 
@@ -192,24 +166,21 @@ class ForkServerHandle:
         finally:
             theirs.close()
         self.ended_workers: dict[int, WorkerEnded] = {}
+        # The first answer says that it has started.
+        self._answers: list[Answer] = []
         self._n_sent = 0
-        self._last_answer: Answer | None = None
-        self._forks: dict[int, Answer] = {}
-        self._owing_since = time.monotonic()
-        self._folder = ""
-        self._takes_commands = True
-        self._has_ended = False
+        self._is_lost = False
 
     @property
     def alive(self) -> bool:
         """Whether the server can still be used."""
-        if self._has_ended or not self._takes_commands or self._process.poll() is not None or self.control.fileno() < 0:
+        if self._is_lost or self._process.poll() is not None or self.control.fileno() < 0:
             return False
         try:
             while self.owes_answer:
                 self.receive(0.0)
         except TimeoutError:
-            return not self._is_stuck
+            return not self._is_stopped
         except ForkServerGone:
             return False
         return True
@@ -217,17 +188,7 @@ class ForkServerHandle:
     @property
     def owes_answer(self) -> bool:
         """Whether the server is still starting, or at work for a command."""
-        return self._owes(self._n_sent)
-
-    def _owes(self, number: int) -> bool:
-        """Whether the command of this number was not carried out yet."""
-        return self._last_answer is None or self._last_answer.number < number
-
-    @property
-    def _is_stuck(self) -> bool:
-        """Whether the server owes an answer for too long, takes no commands, or was stopped by a signal."""
-        is_late = self.owes_answer and time.monotonic() - self._owing_since > _PATIENCE_SECONDS
-        return is_late or not self._takes_commands or self._is_stopped
+        return len(self._answers) <= self._n_sent
 
     @property
     def _is_stopped(self) -> bool:
@@ -240,14 +201,10 @@ class ForkServerHandle:
             # There is no descriptor left to find out with.
             return False
 
-    def wait_for_answers(self, budget: Budget, number: int | None = None) -> None:
-        """Wait until nothing is owed, or no answer to the commands up to this number.
-
-        Raise TimeoutError, or ForkServerGone if the server was stopped.
-        """
-        number = self._n_sent if number is None else number
+    def _wait_for_answer(self, number: int, budget: Budget) -> Answer:
+        """Return the answer to a command; raise TimeoutError, or ForkServerGone if the server was stopped."""
         next_check = time.monotonic() + PROCESS_POLL_SECONDS
-        while self._owes(number):
+        while len(self._answers) <= number:
             budget.raise_if_spent()
             with contextlib.suppress(TimeoutError):
                 self.receive(min(budget.remaining(), _POLL_SECONDS))
@@ -256,6 +213,7 @@ class ForkServerHandle:
                 if self._is_stopped:
                     raise ForkServerGone
                 next_check = time.monotonic() + PROCESS_POLL_SECONDS
+        return self._answers[number]
 
     def wait_for_end(self, pid: int, timeout: float) -> None:
         """Wait until `ended_workers` holds a worker; raise TimeoutError, or ForkServerGone."""
@@ -269,9 +227,8 @@ class ForkServerHandle:
 
     def fork(self, descriptors: list[int], budget: Budget) -> int:
         """Start a worker with these descriptors and return its pid; raise TimeoutError, LearnerDied, ForkServerGone."""
-        number = self.send(Command("fork_worker"), descriptors)
-        self.wait_for_answers(budget, number)
-        answer = self._forks.pop(number)
+        self._wait_for_answer(self._n_sent, budget)
+        answer = self._wait_for_answer(self.send(Command("fork_worker"), descriptors), budget)
         if answer.pid is None:
             raise LearnerDied(f"no process could be started for it: {answer.error}")
         # A worker of an earlier session may have had the same pid.
@@ -281,12 +238,10 @@ class ForkServerHandle:
     def send(self, command: Command, descriptors: Sequence[int] = ()) -> int:
         """Send a command, do not wait for its answer, and return its number; raise ForkServerGone."""
         with self._lock:
-            if not self.owes_answer:
-                self._owing_since = time.monotonic()
             try:
                 socket.send_fds(self.control, [pickle.dumps(command)], list(descriptors))
             except OSError as error:
-                self._takes_commands = False
+                self._is_lost = True
                 raise ForkServerGone from error
             self._n_sent += 1
             return self._n_sent
@@ -304,28 +259,23 @@ class ForkServerHandle:
             except ConnectionError:
                 body = b""
             if not body:
-                self._has_ended = True
+                self._is_lost = True
                 raise ForkServerGone
-            self._note(pickle.loads(body))
-
-    def _note(self, event: Answer | WorkerEnded) -> None:
-        if isinstance(event, WorkerEnded):
-            self.ended_workers[event.pid] = event
-            return
-        if event.pid is not None or event.error:
-            self._forks[event.number] = event
-        self._last_answer, self._folder = event, event.folder
+            event: Answer | WorkerEnded = pickle.loads(body)
+            if isinstance(event, Answer):
+                self._answers.append(event)
+            else:
+                self.ended_workers[event.pid] = event
 
     def close(self) -> None:
         """End the server; it takes every descendant with it, or else this process kills them."""
         # A stopped one would stay for ever, and hold this program's standard output open.
-        if self._process.poll() is None and self._is_stuck:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                kill_descendants(psutil.Process(self._process.pid))
+        if self._process.poll() is None and (self._is_lost or self._is_stopped):
+            kill_descendants(self._process.pid)
             self._process.kill()
-            self._has_ended = True
+            self._is_lost = True
         self.control.close()
-        if self._has_ended or self._process.poll() is not None:
+        if self._is_lost or self._process.poll() is not None:
             self._clean_up()
 
     def _clean_up(self) -> None:
@@ -333,8 +283,8 @@ class ForkServerHandle:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(EXIT_STATUS_SECONDS)
         kill_marked_processes(self._mark)
-        if self._folder:
-            shutil.rmtree(self._folder, ignore_errors=True)
+        if self._answers:
+            shutil.rmtree(self._answers[-1].folder, ignore_errors=True)
 
 
 fork_servers: ProcessCache[ForkServerHandle] = ProcessCache(ForkServerHandle)

@@ -79,7 +79,6 @@ class ForkServer:
         self._parent_pid = os.getppid()
         self._idle_seconds = idle_seconds
         self._in_session = False
-        self._n_commands = 0
         self._workers: list[int] = []
         self._ended: set[int] = set()
         self._folder = ""
@@ -94,7 +93,7 @@ class ForkServer:
     def run(self) -> None:
         """Handle events until it is time to end."""
         try:
-            self._send(Answer(0))
+            self._send(Answer())
             while self._handle_event():
                 pass
         finally:
@@ -120,14 +119,13 @@ class ForkServer:
             body, descriptors = b"", []
         if not body:
             return False
-        self._n_commands += 1
         pid, error = None, ""
         try:
             command: Command = pickle.loads(body)
             pid = getattr(self, command.method)(*command.arguments, *descriptors)
         except OSError as refusal:
             error = str(refusal)
-        self._send(Answer(self._n_commands, pid, self._folder, error))
+        self._send(Answer(pid, self._folder, error))
         return True
 
     def import_modules(self, search_path: list[str], modules: list[str]) -> None:
@@ -242,7 +240,7 @@ def _kill_children(spared: Collection[int] = ()) -> None:
         if not children:
             return
         for child in children:
-            kill_descendants(child)
+            kill_descendants(child.pid)
             with contextlib.suppress(psutil.NoSuchProcess):
                 child.kill()
             with contextlib.suppress(ChildProcessError):

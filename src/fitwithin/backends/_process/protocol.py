@@ -122,21 +122,18 @@ class Command:
 
 @dataclass(frozen=True)
 class Answer:
-    """The fork server has carried out the command of this number; number 0 says that it has started.
+    """The fork server has started, or has carried out a command.
 
     Parameters
     ----------
-    number : int
-        Commands are counted from 1.
-    pid : int or None
+    pid : int or None, default=None
         The worker that was forked.
-    folder : str
+    folder : str, default=""
         The workers' temporary folder, to remove it if the server is killed.
-    error : str
+    error : str, default=""
         Why the command failed; empty if it did not.
     """
 
-    number: int
     pid: int | None = None
     folder: str = ""
     error: str = ""

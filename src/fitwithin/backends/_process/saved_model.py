@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,23 +95,26 @@ class Loader:
     ----------
     start_worker : callable
         Starts it.
+
+    Attributes
+    ----------
+    worker : WorkerConnection or None
+        The connection to it.
     """
 
     def __init__(self, start_worker: Callable[[], WorkerConnection]) -> None:
         self._start_worker = start_worker
         self._loaded = LoadedModels()
         self._import_seconds = 0.0
-        self._worker: WorkerConnection | None = None
+        self.worker: WorkerConnection | None = None
         self._is_ready = False
-        # `kill` may come from another thread.
-        self._lock = threading.Lock()
 
     def start(self) -> WorkerConnection:
         """Start the process unless it runs, and have it import what the learner needs."""
-        if self._worker is None:
-            self._worker, self._is_ready = self._start_worker(), False
-            self._worker.post(Request("import_learner"))
-        return self._worker
+        if self.worker is None:
+            self.worker, self._is_ready = self._start_worker(), False
+            self.worker.post(Request("import_learner"))
+        return self.worker
 
     def check(self, file: SharedFile, kinds: set[str], body_bytes: int) -> float:
         """Return the seconds that the program will take to load a model; see `LoadedModels.must_check`.
@@ -127,10 +129,7 @@ class Loader:
         try:
             seconds = self._load(file)
         except LearnerDied as death:
-            with self._lock:
-                worker, self._worker = self._worker, None
-            if worker is not None:
-                worker.end()
+            self.end()
             raise LearnerDied(f"its model cannot be loaded in a clean process: {death}") from None
         self._loaded.observe(kinds, file.n_bytes, seconds)
         return predict_load_seconds(self._import_seconds + seconds)
@@ -150,18 +149,11 @@ class Loader:
                 self._import_seconds += max(0.0, first_seconds - seconds)
         return float(seconds)
 
-    def kill(self) -> None:
-        """Kill the process at once, from any thread."""
-        with self._lock:
-            if self._worker is not None:
-                self._worker.kill()
-
-    def stop(self) -> None:
-        """Kill the process at once, and close the connection to it."""
-        with self._lock:
-            worker, self._worker = self._worker, None
-            if worker is not None:
-                worker.stop()
+    def end(self) -> None:
+        """Kill the process, with everything that it started."""
+        worker, self.worker = self.worker, None
+        if worker is not None:
+            worker.end()
 
 
 class ProcessDump:

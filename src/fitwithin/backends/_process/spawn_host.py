@@ -11,8 +11,6 @@ import subprocess
 import threading
 from collections.abc import Sequence
 
-import psutil
-
 from fitwithin._core.budget import Budget
 from fitwithin.backends._memory_use import remove_abandoned_blocks
 from fitwithin.backends._process.connection import Channel, WorkerConnection, wait_readable
@@ -74,23 +72,17 @@ class WorkerHandle(WorkerConnection):
             return None
         # What the learner started in the worker's session may live on.
         with contextlib.suppress(OSError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+            os.killpg(self.pid, signal.SIGKILL)
         return describe_exit(code >= 0, abs(code))
 
-    def kill(self) -> None:
-        """Kill the worker and everything that it started."""
-        self._find_blocks()
+    def _kill(self) -> None:
         if self._process.poll() is None:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                kill_descendants(psutil.Process(self._process.pid))
-        remove_loky_semaphores(self._process.pid)
+            kill_descendants(self.pid)
+        remove_loky_semaphores(self.pid)
         self._process.kill()
 
-    def close(self) -> None:
-        """Kill the worker and everything that it started, and close the connection to it."""
-        self.kill()
-        self._channel.close()
-        if blocks := self._find_blocks():
+    def _clean_up(self, blocks: frozenset[str]) -> None:
+        if blocks:
             # Freeing a large block takes long.
             threading.Thread(target=self._remove_blocks, args=(blocks,), name="fitwithin-blocks").start()
 
@@ -98,7 +90,7 @@ class WorkerHandle(WorkerConnection):
         self._process.wait()
         remove_abandoned_blocks(blocks)
 
-    stop = end = close
+    close = WorkerConnection.end
 
 
 spawned_workers: ProcessCache[WorkerHandle] = ProcessCache(WorkerHandle)

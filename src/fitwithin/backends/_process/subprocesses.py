@@ -206,10 +206,10 @@ def _name_signal(number: int) -> str:
         return f"signal {number}"
 
 
-def kill_descendants(process: psutil.Process) -> None:
+def kill_descendants(pid: int) -> None:
     """Kill everything that a process started, in any session, but not the process itself."""
     with contextlib.suppress(psutil.NoSuchProcess):
-        for child in process.children(recursive=True):
+        for child in psutil.Process(pid).children(recursive=True):
             with contextlib.suppress(psutil.NoSuchProcess):
                 child.kill()
 

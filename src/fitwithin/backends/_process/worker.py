@@ -22,7 +22,6 @@ from typing import Any
 
 import cloudpickle
 import numpy as np
-import psutil
 
 from fitwithin._core.records import FitLimits, Mask, Purpose
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
@@ -338,7 +337,7 @@ def _end_with_parent(parent_pid: int, folders: list[str]) -> None:
     """Wait for the end of the parent; then kill what this process started, remove the folders, and end."""
     while os.getppid() == parent_pid:
         time.sleep(PROCESS_POLL_SECONDS)
-    kill_descendants(psutil.Process())
+    kill_descendants(os.getpid())
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)
     os._exit(0)
