@@ -45,7 +45,7 @@ def draw_processes() -> plt.Figure:
     _arrow(ax, (13.1, 6.6), (13.1, 5.0), "fork", aside=True)
     _arrow(ax, (17.2, 6.6), (17.2, 5.0), "fork", aside=True)
     _arrow(ax, (4.8, 6.1), (10.4, 4.4), "", both=True)
-    ax.text(7.6, 5.75, "fit, predict, score,\nsave, load (protocol.py)", ha="left", va="bottom", fontsize=9)
+    ax.text(7.6, 5.75, "fit, predict, score,\nsave, load (connection.py)", ha="left", va="bottom", fontsize=9)
     _arrow(ax, (2.4, 5.2), (2.4, 1.6), "appends rows,\nloads the best model", aside=True, both=True)
     _arrow(ax, (11.0, 2.7), (11.0, 1.6), "rows, models", aside=True, both=True)
     _arrow(ax, (17.2, 1.6), (17.2, 2.7), "models", aside=True)

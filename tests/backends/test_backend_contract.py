@@ -13,8 +13,8 @@ import pytest
 
 from fitwithin._core.budget import Budget
 from fitwithin.backends import FitSettings, Inline, LearnerDied, Process
+from fitwithin.backends._process.connection import Request
 from fitwithin.backends._process.fork_host import ForkServerHandle, fork_servers
-from fitwithin.backends._process.protocol import Command
 from fitwithin.backends._process.spawn_host import WorkerHandle
 from fitwithin.teachers import Exam
 from fitwithin.testing import AwkwardClassifier, BackendContract, KillableBackendContract
@@ -164,8 +164,8 @@ def test_a_session_that_gave_up_on_a_fork_does_not_confuse_the_next_one():
     # The server answers a command of a session that no longer waits, as after a cold start that took too long.
     server = ForkServerHandle()
     ours, theirs = socket.socketpair()
-    server.send(Command("fork_worker"), [theirs.fileno()])
-    server.send(Command("end_session"))
+    server.send(Request("fork_worker"), [theirs.fileno()])
+    server.send(Request("end_session"))
     fork_servers.clear()
     fork_servers.give_back(server)
 

@@ -18,8 +18,8 @@ from sklearn.naive_bayes import GaussianNB
 from fitwithin import LearnerFailedWarning, NoModelInTime, TimeConstrainedClassifier
 from fitwithin.backends import LearnerDied, LearnerRaised, Process
 from fitwithin.backends._process import fork_host
+from fitwithin.backends._process.connection import Request
 from fitwithin.backends._process.fork_host import ForkServerGone, ForkServerHandle, fork_servers
-from fitwithin.backends._process.protocol import Command
 from fitwithin.teachers import TCT
 from fitwithin.testing import AwkwardClassifier
 from fitwithin.testing._backends import RecordingClassifier, make_pool, open_runner
@@ -118,7 +118,7 @@ def test_a_server_that_does_not_take_commands_never_blocks():
 
 def send_many(server):
     for _ in range(10_000):
-        server.send(Command("end_session"))
+        server.send(Request("end_session"))
 
 
 @pytest.mark.slow

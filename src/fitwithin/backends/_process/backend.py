@@ -20,11 +20,10 @@ from fitwithin._core.records import NO_LIMITS, Exam, FitLimits, Mask, Rows
 from fitwithin._pools.pool import Pool
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
 from fitwithin.backends._memory_use import MemoryWatch, list_shared_blocks
-from fitwithin.backends._process.connection import WorkerConnection
+from fitwithin.backends._process.connection import Request, WorkerConnection, WorkerSetup
 from fitwithin.backends._process.fork_host import ForkHost
 from fitwithin.backends._process.process_state import ProcessState, find_modules
-from fitwithin.backends._process.protocol import PortableWarning, Request, WorkerSetup
-from fitwithin.backends._process.saved_model import Loader, ProcessDump, ProcessModel
+from fitwithin.backends._process.saved_model import Loader, PortableWarning, ProcessDump, ProcessModel
 from fitwithin.backends._process.shared_memory import SharedFile
 from fitwithin.backends._process.shared_rows import SharedRows, SpooledRows, share_rows
 from fitwithin.backends._process.spawn_host import SpawnHost

@@ -1,4 +1,4 @@
-"""Whole messages over a socket, with time-outs and the descriptors of files, and the wait for a worker's reply."""
+"""What the program, the fork server and the workers tell each other: messages, sockets, and the wait for a reply."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ import struct
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from fitwithin._core.budget import Budget
+from fitwithin._core.cores import CoreShare
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised
 from fitwithin.backends._memory_use import LOOK_SECONDS, MemoryWatch
-from fitwithin.backends._process.protocol import BeginSession, ErrorReply, Reply, Request
+from fitwithin.backends._process.process_state import ProcessState
+from fitwithin.backends._process.row_reader import RowLayout
 from fitwithin.backends._process.shared_memory import SharedFile
 from fitwithin.backends._process.subprocesses import EXIT_STATUS_SECONDS
 
@@ -25,12 +28,113 @@ MIN_TIMEOUT_SECONDS = 0.001
 MAX_DESCRIPTORS = 253
 """Descriptors that one message can carry: the kernel's limit."""
 
+MAX_CONTROL_BYTES = 1 << 20
+"""Largest message on the fork server's control socket, which carries one packet a message."""
+
 _LENGTH = struct.Struct("!Q")
 
 _READ_BYTES = 1 << 20
 """Bytes that a channel reads at a time."""
 
 _SELECTOR: type[selectors.BaseSelector] = getattr(selectors, "PollSelector", selectors.DefaultSelector)
+
+
+@dataclass(frozen=True, eq=False)
+class WorkerSetup:
+    """First message to a worker.
+
+    Parameters
+    ----------
+    pickled_learner : bytes
+        The unfitted learner and its `FitSettings`, pickled.
+    layout : RowLayout
+        How to read the shared rows.
+    process_state : ProcessState
+        The parent's global settings.
+    seed : int or None
+        Seed of the global random state, set before the learner is unpickled.
+    core_share : CoreShare or None, default=None
+        The cores of one of several learners; None for a single one, which may use all.
+    """
+
+    pickled_learner: bytes
+    layout: RowLayout
+    process_state: ProcessState
+    seed: int | None
+    core_share: CoreShare | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """Call a method of the `Worker` or of the `ForkServer`, or begin a session of a spawned worker.
+
+    Descriptors of files come with the message.
+
+    Parameters
+    ----------
+    method : str
+        Name of the method.
+    arguments : tuple, default=()
+        Its arguments.
+    exams : tuple of Request, default=()
+        Requests to carry out after a fit, with a reply each, unless the learner gave up.
+    """
+
+    method: str
+    arguments: tuple[Any, ...] = ()
+    exams: tuple[Request, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Reply:
+    """Result of a request."""
+
+    value: Any
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorReply:
+    """The exception that a request ended in; `pickled_error` is empty if it cannot be pickled."""
+
+    pickled_error: bytes
+    text: str
+    traceback: str
+
+    def to_exception(self) -> BaseException:
+        """Return the learner's exception, or a RuntimeError with its text if it could not be pickled."""
+        try:
+            error = pickle.loads(self.pickled_error)
+        except Exception:
+            return RuntimeError(self.text)
+        return error if isinstance(error, BaseException) else RuntimeError(self.text)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The fork server has started, or has carried out a command.
+
+    Parameters
+    ----------
+    pid : int or None, default=None
+        The worker that was forked.
+    folder : str, default=""
+        The workers' temporary folder, to remove it if the server is killed.
+    error : str, default=""
+        Why the command failed; empty if it did not.
+    """
+
+    pid: int | None = None
+    folder: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class WorkerEnded:
+    """A worker ended, by itself (`exited`, exit code) or by a signal (its number)."""
+
+    pid: int
+    exited: bool
+    status: int
 
 
 def wait_readable(descriptors: list[int], timeout: float | None) -> set[int]:
@@ -202,7 +306,7 @@ class WorkerConnection(ABC):
             raise LearnerRaised(reply.to_exception, reply.traceback, reply.text)
         return reply.value
 
-    def post(self, request: Request | BeginSession, files: Sequence[SharedFile] = ()) -> Channel:
+    def post(self, request: Request, files: Sequence[SharedFile] = ()) -> Channel:
         """Send a request, and return the channel that the reply comes from; raise TimeoutError."""
         # If the process is gone already, waiting for its reply tells how it ended.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):

@@ -18,8 +18,17 @@ import psutil
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import LearnerDied
-from fitwithin.backends._process.connection import MIN_TIMEOUT_SECONDS, Channel, WorkerConnection, wait_readable
-from fitwithin.backends._process.protocol import MAX_CONTROL_BYTES, Answer, Command, WorkerEnded, WorkerSetup
+from fitwithin.backends._process.connection import (
+    MAX_CONTROL_BYTES,
+    MIN_TIMEOUT_SECONDS,
+    Answer,
+    Channel,
+    Request,
+    WorkerConnection,
+    WorkerEnded,
+    WorkerSetup,
+    wait_readable,
+)
 from fitwithin.backends._process.shared_memory import SharedFile
 from fitwithin.backends._process.subprocesses import (
     EXIT_STATUS_SECONDS,
@@ -54,7 +63,7 @@ class ForkHost:
             self._send_imports()
 
     def _send_imports(self) -> None:
-        self._server.send(Command("import_modules", (module_search_path(), self._modules)))
+        self._server.send(Request("import_modules", (module_search_path(), self._modules)))
 
     def start_worker(self, setup: WorkerSetup, budget: Budget, files: Sequence[SharedFile] = ()) -> ForkedWorker:
         """Fork a worker, and send it the setup; raise TimeoutError, or LearnerDied."""
@@ -89,7 +98,7 @@ class ForkHost:
     def close(self) -> None:
         """Have the server clean up, without waiting for it, and keep it for the next session."""
         with contextlib.suppress(ForkServerGone):
-            self._server.send(Command("end_session"))
+            self._server.send(Request("end_session"))
         fork_servers.give_back(self._server)
         for server in self._former_servers:
             server.close()
@@ -114,7 +123,7 @@ class ForkedWorker(WorkerConnection):
 
     def _clean_up(self, blocks: frozenset[str]) -> None:
         with contextlib.suppress(ForkServerGone):
-            self._server.send(Command("end_worker", (self.pid, blocks)))
+            self._server.send(Request("end_worker", (self.pid, blocks)))
 
     def _describe_end(self, timeout: float) -> str | None:
         """Describe how the worker ended; None if the server does not report its end in time."""
@@ -228,14 +237,14 @@ class ForkServerHandle:
     def fork(self, descriptors: list[int], budget: Budget) -> int:
         """Start a worker with these descriptors and return its pid; raise TimeoutError, LearnerDied, ForkServerGone."""
         self._wait_for_answer(self._n_sent, budget)
-        answer = self._wait_for_answer(self.send(Command("fork_worker"), descriptors), budget)
+        answer = self._wait_for_answer(self.send(Request("fork_worker"), descriptors), budget)
         if answer.pid is None:
             raise LearnerDied(f"no process could be started for it: {answer.error}")
         # A worker of an earlier session may have had the same pid.
         self.ended_workers.pop(answer.pid, None)
         return answer.pid
 
-    def send(self, command: Command, descriptors: Sequence[int] = ()) -> int:
+    def send(self, command: Request, descriptors: Sequence[int] = ()) -> int:
         """Send a command, do not wait for its answer, and return its number; raise ForkServerGone."""
         with self._lock:
             try:

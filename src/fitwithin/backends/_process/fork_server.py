@@ -23,8 +23,15 @@ from collections.abc import Collection
 import psutil
 
 from fitwithin.backends._memory_use import remove_abandoned_blocks
-from fitwithin.backends._process.connection import MAX_DESCRIPTORS, Channel, wait_readable
-from fitwithin.backends._process.protocol import MAX_CONTROL_BYTES, Answer, Command, WorkerEnded
+from fitwithin.backends._process.connection import (
+    MAX_CONTROL_BYTES,
+    MAX_DESCRIPTORS,
+    Answer,
+    Channel,
+    Request,
+    WorkerEnded,
+    wait_readable,
+)
 from fitwithin.backends._process.subprocesses import (
     PROCESS_POLL_SECONDS,
     become_first_oom_choice,
@@ -121,7 +128,7 @@ class ForkServer:
             return False
         pid, error = None, ""
         try:
-            command: Command = pickle.loads(body)
+            command: Request = pickle.loads(body)
             pid = getattr(self, command.method)(*command.arguments, *descriptors)
         except OSError as refusal:
             error = str(refusal)

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 
 from fitwithin._core.budget import Budget
 from fitwithin.backends._memory_use import remove_abandoned_blocks
-from fitwithin.backends._process.connection import Channel, WorkerConnection, wait_readable
-from fitwithin.backends._process.protocol import BeginSession, Command, WorkerSetup
+from fitwithin.backends._process.connection import Channel, Request, WorkerConnection, WorkerSetup, wait_readable
 from fitwithin.backends._process.shared_memory import SharedFile
 from fitwithin.backends._process.subprocesses import (
     IDLE_SECONDS,
@@ -62,8 +61,8 @@ class WorkerHandle(WorkerConnection):
     def import_modules(self, modules: list[str]) -> None:
         """Have the worker import modules while it waits for a session."""
         with contextlib.suppress(OSError):
-            command = Command("import_modules", (module_search_path(), modules))
-            self._channel.send(command, _IMPORT_ORDER_SECONDS)
+            request = Request("import_modules", (module_search_path(), modules))
+            self._channel.send(request, _IMPORT_ORDER_SECONDS)
 
     def _describe_end(self, timeout: float) -> str | None:
         try:
@@ -127,7 +126,7 @@ class SpawnHost:
             handle = self._take_waiting() or WorkerHandle()
             self._started.append(handle)
         handle.budget = budget
-        handle.post(BeginSession(setup, self._folder, len(files)), files)
+        handle.post(Request("begin_session", (setup, self._folder, len(files))), files)
         return handle
 
     def _take_waiting(self) -> WorkerHandle | None:

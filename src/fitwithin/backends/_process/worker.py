@@ -29,10 +29,10 @@ from fitwithin.backends._early_stopping import find_early_stopping, make_stop_si
 from fitwithin.backends._exam_predictions import ExamPredictions
 from fitwithin.backends._memory_use import read_memory_use
 from fitwithin.backends._model_runner import ModelRunner
-from fitwithin.backends._process.connection import Channel
+from fitwithin.backends._process.connection import Channel, ErrorReply, Reply, WorkerSetup
 from fitwithin.backends._process.process_state import bind_to_cores, find_own_variables, limit_threads
-from fitwithin.backends._process.protocol import Command, ErrorReply, PortableWarning, Reply, WorkerSetup
 from fitwithin.backends._process.row_reader import RowReader, RowSelection
+from fitwithin.backends._process.saved_model import PortableWarning
 from fitwithin.backends._process.shared_memory import PickledObject, load_pickle
 from fitwithin.backends._process.subprocesses import (
     PROCESS_POLL_SECONDS,
@@ -323,11 +323,12 @@ def main(descriptor: int, idle_seconds: float) -> None:
     with contextlib.suppress(EOFError, OSError):
         os.set_inheritable(descriptor, False)
         channel = Channel(socket.socket(fileno=descriptor))
-        while isinstance(message := channel.receive(idle_seconds), Command):
-            import_modules(*message.arguments)
-        folders.append(message.folder)
-        os.environ["TMPDIR"] = os.environ["JOBLIB_TEMP_FOLDER"] = tempfile.tempdir = message.folder
-        serve(channel, message.setup, tuple(channel.take_descriptor() for _ in range(message.n_files)))
+        while (request := channel.receive(idle_seconds)).method == "import_modules":
+            import_modules(*request.arguments)
+        setup, folder, n_files = request.arguments
+        folders.append(folder)
+        os.environ["TMPDIR"] = os.environ["JOBLIB_TEMP_FOLDER"] = tempfile.tempdir = folder
+        serve(channel, setup, tuple(channel.take_descriptor() for _ in range(n_files)))
     # Taking down the interpreter takes long, and the parent would still take an idle worker for a usable one.
     flush_output()
     os._exit(0)
