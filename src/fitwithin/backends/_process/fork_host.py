@@ -33,11 +33,11 @@ from fitwithin.backends._process.shared_memory import SharedFile
 from fitwithin.backends._process.subprocesses import (
     EXIT_STATUS_SECONDS,
     IDLE_SECONDS,
+    MARK_VARIABLE,
     PROCESS_POLL_SECONDS,
     ProcessCache,
     describe_exit,
     kill_descendants,
-    kill_marked_processes,
     module_search_path,
     start_interpreter,
 )
@@ -291,7 +291,11 @@ class ForkServerHandle:
         """Clean up after a server that was killed and could not do it."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(EXIT_STATUS_SECONDS)
-        kill_marked_processes(self._mark)
+        # Its descendants are no longer to be found by their parents.
+        for process in psutil.process_iter(["environ"]):
+            if (process.info["environ"] or {}).get(MARK_VARIABLE) == self._mark:
+                with contextlib.suppress(psutil.Error):
+                    process.kill()
         if self._answers:
             shutil.rmtree(self._answers[-1].folder, ignore_errors=True)
 

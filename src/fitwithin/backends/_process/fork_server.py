@@ -35,7 +35,6 @@ from fitwithin.backends._process.connection import (
 from fitwithin.backends._process.subprocesses import (
     PROCESS_POLL_SECONDS,
     become_first_oom_choice,
-    close_standard_input,
     import_modules,
     kill_descendants,
     make_temporary_folder,
@@ -171,7 +170,6 @@ class ForkServer:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             for end in (self._control, self._wake, self._wake_writer):
                 end.close()
-            close_standard_input()
             os.environ["TMPDIR"] = os.environ["JOBLIB_TEMP_FOLDER"] = tempfile.tempdir = self._folder
             channel = Channel(socket.socket(fileno=channel_descriptor))
             # If the server ended before PR_SET_PDEATHSIG, no signal will come.

@@ -1,8 +1,7 @@
-"""What a learner's process takes over from the program: its settings, the modules to import, a share of the cores."""
+"""What a learner's process takes over from the program: its settings, and the modules to import."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import pickle
 import pickletools
@@ -20,11 +19,8 @@ from typing import Any, cast
 
 import cloudpickle
 import numpy as np
-import psutil
 import sklearn
-from threadpoolctl import ThreadpoolController
 
-from fitwithin._core.cores import CoreShare
 from fitwithin.backends._process.subprocesses import MARK_VARIABLE, OPENMP_VARIABLES, module_search_path
 
 # Variables that the learner's process keeps instead of taking over the parent's.
@@ -166,14 +162,13 @@ def find_modules(pickled_learner: bytes) -> list[str]:
     ['sklearn.naive_bayes']
     """
     named = {argument for _, argument, _ in pickletools.genops(pickled_learner) if isinstance(argument, str)}
-    loaded = {name: sys.modules[name] for name in sorted(named & sys.modules.keys())}
-    needed = dict.fromkeys(name for name, module in loaded.items() if _is_installed(module))
-    for module in loaded.values():
-        if not _is_installed(module):
-            for value in list(_globals_of(module).values()):
-                name = _module_of(value)
-                if name in sys.modules and _is_installed(sys.modules[name]):
-                    needed[name] = None
+    needed: dict[str, None] = {}
+    for name in sorted(named & sys.modules.keys()):
+        if not _is_installed(name):
+            values = list(_globals_of(sys.modules[name]).values())
+            needed |= dict.fromkeys(filter(_is_installed, map(_module_of, values)))
+        else:
+            needed[name] = None
     return list(needed)
 
 
@@ -198,8 +193,9 @@ def _globals_of(module: ModuleType) -> dict[str, Any]:
     return found
 
 
-def _is_installed(module: ModuleType) -> bool:
-    file = _globals_of(module).get("__file__")
+def _is_installed(name: str) -> bool:
+    """Whether a module is loaded, and installed."""
+    file = _globals_of(sys.modules[name]).get("__file__") if name in sys.modules else None
     return isinstance(file, str) and file.startswith(_INSTALL_PREFIXES)
 
 
@@ -213,43 +209,3 @@ def _find_install_folders() -> tuple[str, ...]:
 
 _INSTALL_PREFIXES = _find_install_folders()
 """Folders of installed modules, which do not change while this process runs."""
-
-
-_THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-    "LOKY_MAX_CPU_COUNT",
-)
-"""Variables by which libraries that are loaded from now on choose their number of threads."""
-
-
-def bind_to_cores(share: CoreShare, environment: Mapping[str, str]) -> dict[str, str]:
-    """Bind this process, and what it starts, to cores; return the variables that limit its threads.
-
-    Parameters
-    ----------
-    share : CoreShare
-        The cores.
-    environment : dict of str
-        The program's environment variables. A smaller number of threads there stays.
-    """
-    process: Any = psutil.Process()
-    if share.cores and hasattr(process, "cpu_affinity"):
-        # A core may have been taken from the program since its cores were listed; the learner then runs anywhere.
-        with contextlib.suppress(OSError, ValueError, psutil.Error):
-            process.cpu_affinity(list(share.cores))
-    return {name: str(_smaller(share.n_threads, environment.get(name))) for name in _THREAD_VARIABLES}
-
-
-def limit_threads(share: CoreShare) -> None:
-    """Limit the threads of the libraries that are loaded, as far as they would start more; it takes some 5 ms."""
-    controller = ThreadpoolController()
-    threads = {library["prefix"]: library["num_threads"] for library in controller.info()}
-    controller.limit(limits={prefix: min(share.n_threads, n_threads) for prefix, n_threads in threads.items()})
-
-
-def _smaller(n_threads: int, chosen: str | None) -> int:
-    return min(n_threads, int(chosen)) if chosen is not None and chosen.isdigit() and int(chosen) > 0 else n_threads

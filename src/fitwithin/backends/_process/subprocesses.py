@@ -77,7 +77,7 @@ def start_interpreter(
     pass_fds : tuple of int
         Descriptors that it inherits.
     mark : str
-        Makes its descendants known; see `kill_marked_processes`.
+        Makes its descendants known; see `MARK_VARIABLE`.
     """
     if not sys.executable:
         raise RuntimeError(
@@ -212,24 +212,6 @@ def kill_descendants(pid: int) -> None:
         for child in psutil.Process(pid).children(recursive=True):
             with contextlib.suppress(psutil.NoSuchProcess):
                 child.kill()
-
-
-def kill_marked_processes(mark: str) -> None:
-    """Kill every process that was started, directly or not, by an interpreter with this mark; for Linux.
-
-    Needed when that interpreter was killed: its descendants are no longer to be found by their parents.
-    """
-    for process in psutil.process_iter(["environ"]):
-        if (process.info["environ"] or {}).get(MARK_VARIABLE) == mark:
-            with contextlib.suppress(psutil.Error):
-                process.kill()
-
-
-def close_standard_input() -> None:
-    """Let whoever reads standard input in this process find its end at once."""
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
-    os.close(null)
 
 
 def become_first_oom_choice() -> None:

@@ -30,7 +30,7 @@ from fitwithin.backends._exam_predictions import ExamPredictions
 from fitwithin.backends._memory_use import read_memory_use
 from fitwithin.backends._model_runner import ModelRunner
 from fitwithin.backends._process.connection import Channel, ErrorReply, Reply, WorkerSetup
-from fitwithin.backends._process.process_state import bind_to_cores, find_own_variables, limit_threads
+from fitwithin.backends._process.process_state import find_own_variables
 from fitwithin.backends._process.row_reader import RowReader, RowSelection
 from fitwithin.backends._process.saved_model import PortableWarning
 from fitwithin.backends._process.shared_memory import PickledObject, load_pickle
@@ -115,7 +115,7 @@ class Worker:
         self._n_limited_modules = 0
         self._own_variables = find_own_variables()
         if setup.core_share is not None:
-            self._own_variables |= bind_to_cores(setup.core_share, setup.process_state.environment)
+            self._own_variables |= setup.core_share.bind_process(setup.process_state.environment)
         setup.process_state.apply(self._own_variables)
 
     @functools.cached_property
@@ -146,7 +146,7 @@ class Worker:
             early_stopping = find_early_stopping(learner)
         if self._setup.core_share is not None and len(sys.modules) != self._n_limited_modules:
             # Unpickling may have imported a library with threads of its own.
-            limit_threads(self._setup.core_share)
+            self._setup.core_share.limit_threads()
             self._n_limited_modules = len(sys.modules)
         if self._newest is None:
             self._newest = ModelRunner(learner, settings.scoring)
