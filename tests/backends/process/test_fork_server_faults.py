@@ -70,28 +70,6 @@ def test_a_server_whose_imports_take_long_is_waited_for(monkeypatch):
         runner.fit(np.arange(9))
 
 
-def test_a_pid_of_an_earlier_session_does_not_end_a_new_worker(server):
-    del server
-    with open_runner(Process(start="fork"), GaussianNB(), make_pool()) as runner:
-        handle = runner.host._server
-        handle.ended_workers = EndedBefore()
-        runner.fit(np.arange(9))
-
-        assert runner._learner.pid in handle.ended_workers.forgotten
-
-
-class EndedBefore(dict):
-    """Workers that ended, among them some with any pid."""
-
-    def __init__(self):
-        super().__init__()
-        self.forgotten = set()
-
-    def pop(self, pid, default=None):
-        self.forgotten.add(pid)
-        return super().pop(pid, default)
-
-
 @pytest.mark.slow
 def test_many_fits_with_a_stopped_server_are_all_in_time(server):
     server.suspend()

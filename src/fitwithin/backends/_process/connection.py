@@ -115,26 +115,17 @@ class Answer:
 
     Parameters
     ----------
-    pid : int or None, default=None
-        The worker that was forked.
+    value : object, default=None
+        What the command's method returned.
     folder : str, default=""
         The workers' temporary folder, to remove it if the server is killed.
     error : str, default=""
         Why the command failed; empty if it did not.
     """
 
-    pid: int | None = None
+    value: Any = None
     folder: str = ""
     error: str = ""
-
-
-@dataclass(frozen=True)
-class WorkerEnded:
-    """A worker ended, by itself (`exited`, exit code) or by a signal (its number)."""
-
-    pid: int
-    exited: bool
-    status: int
 
 
 def wait_readable(descriptors: list[int], timeout: float | None) -> set[int]:
@@ -318,10 +309,10 @@ class WorkerConnection(ABC):
         while not channel.has_message:
             # Another thread may stop the budget.
             timeout = min(self.budget.remaining(), LOOK_SECONDS if watch is None else watch.look_seconds)
-            ready = wait_readable([channel.fileno(), *self._event_descriptors], timeout)
+            is_ready = wait_readable([channel.fileno()], timeout)
             if watch is not None:
                 watch.look()
-            if channel.fileno() in ready:
+            if is_ready:
                 self._read()
             elif (description := self._describe_end(0.0)) is not None:
                 # A process that the learner started may hold the socket open after the end of the worker.
@@ -359,11 +350,6 @@ class WorkerConnection(ABC):
     def _find_blocks(self) -> frozenset[str]:
         """Return the blocks of shared memory that the worker has; the system no longer tells once it was killed."""
         return frozenset() if self.watch is None else self.watch.find_blocks()
-
-    @property
-    def _event_descriptors(self) -> list[int]:
-        """Descriptors that become readable at the end of the worker."""
-        return []
 
     @abstractmethod
     def _describe_end(self, timeout: float) -> str | None:

@@ -18,6 +18,7 @@ import psutil
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import LearnerDied
+from fitwithin.backends._memory_use import read_memory_use
 from fitwithin.backends._process.connection import (
     MAX_CONTROL_BYTES,
     MIN_TIMEOUT_SECONDS,
@@ -25,7 +26,6 @@ from fitwithin.backends._process.connection import (
     Channel,
     Request,
     WorkerConnection,
-    WorkerEnded,
     WorkerSetup,
     wait_readable,
 )
@@ -36,14 +36,13 @@ from fitwithin.backends._process.subprocesses import (
     MARK_VARIABLE,
     PROCESS_POLL_SECONDS,
     ProcessCache,
-    describe_exit,
     kill_descendants,
     module_search_path,
     start_interpreter,
 )
 
 _POLL_SECONDS = 0.02
-"""Longest wait for a message of the fork server: another thread may read it, which wakes this one up by chance."""
+"""Longest wait for an answer of the fork server: another thread may read it, which wakes this one up by chance."""
 
 
 class ForkHost:
@@ -112,10 +111,6 @@ class ForkedWorker(WorkerConnection):
         self.budget = budget
         self._server = server
 
-    @property
-    def _event_descriptors(self) -> list[int]:
-        return [self._server.control.fileno()]
-
     def _kill(self) -> None:
         # While the server has not reaped it, no other process can have its pid.
         with contextlib.suppress(OSError):
@@ -126,15 +121,22 @@ class ForkedWorker(WorkerConnection):
             self._server.send(Request("end_worker", (self.pid, blocks)))
 
     def _describe_end(self, timeout: float) -> str | None:
-        """Describe how the worker ended; None if the server does not report its end in time."""
+        """Describe how the worker ended; None if it has not, or the server does not tell in time."""
+        end = time.monotonic() + timeout
         try:
-            self._server.wait_for_end(self.pid, timeout)
+            while (description := self._find_end()) is None and time.monotonic() < end:
+                time.sleep(MIN_TIMEOUT_SECONDS)
         except TimeoutError:
             return None
         except ForkServerGone:
             return "the process that started it has ended"
-        end = self._server.ended_workers[self.pid]
-        return describe_exit(end.exited, end.status)
+        return description
+
+    def _find_end(self) -> str | None:
+        # A process that is at its end has no memory.
+        if read_memory_use(self.pid) is not None:
+            return None
+        return self._server.describe_end(self.pid, Budget(min(EXIT_STATUS_SECONDS, self.budget.remaining())))
 
 
 class ForkServerGone(Exception):
@@ -154,9 +156,7 @@ class ForkServerHandle:
     Attributes
     ----------
     control : socket.socket
-        Carries commands to the server and its events.
-    ended_workers : dict of int to WorkerEnded
-        Workers that ended by themselves, by their pids.
+        Carries commands to the server and its answers.
     """
 
     def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
@@ -174,7 +174,6 @@ class ForkServerHandle:
             raise
         finally:
             theirs.close()
-        self.ended_workers: dict[int, WorkerEnded] = {}
         # The first answer says that it has started.
         self._answers: list[Answer] = []
         self._n_sent = 0
@@ -224,25 +223,18 @@ class ForkServerHandle:
                 next_check = time.monotonic() + PROCESS_POLL_SECONDS
         return self._answers[number]
 
-    def wait_for_end(self, pid: int, timeout: float) -> None:
-        """Wait until `ended_workers` holds a worker; raise TimeoutError, or ForkServerGone."""
-        end = time.monotonic() + timeout
-        while pid not in self.ended_workers:
-            try:
-                self.receive(min(_POLL_SECONDS, max(0.0, end - time.monotonic())))
-            except TimeoutError:
-                if time.monotonic() >= end:
-                    raise
+    def describe_end(self, pid: int, budget: Budget) -> str | None:
+        """Describe how a worker ended; None if it has not. Raise TimeoutError, or ForkServerGone."""
+        description: str | None = self._wait_for_answer(self.send(Request("describe_end", (pid,))), budget).value
+        return description
 
     def fork(self, descriptors: list[int], budget: Budget) -> int:
         """Start a worker with these descriptors and return its pid; raise TimeoutError, LearnerDied, ForkServerGone."""
         self._wait_for_answer(self._n_sent, budget)
         answer = self._wait_for_answer(self.send(Request("fork_worker"), descriptors), budget)
-        if answer.pid is None:
+        if answer.value is None:
             raise LearnerDied(f"no process could be started for it: {answer.error}")
-        # A worker of an earlier session may have had the same pid.
-        self.ended_workers.pop(answer.pid, None)
-        return answer.pid
+        return int(answer.value)
 
     def send(self, command: Request, descriptors: Sequence[int] = ()) -> int:
         """Send a command, do not wait for its answer, and return its number; raise ForkServerGone."""
@@ -256,7 +248,7 @@ class ForkServerHandle:
             return self._n_sent
 
     def receive(self, timeout: float) -> None:
-        """Read the server's next message; raise TimeoutError if there is none, or ForkServerGone."""
+        """Read the server's next answer; raise TimeoutError if there is none, or ForkServerGone."""
         if not wait_readable([self.control.fileno()], max(timeout, MIN_TIMEOUT_SECONDS)):
             raise TimeoutError
         with self._lock:
@@ -270,11 +262,7 @@ class ForkServerHandle:
             if not body:
                 self._is_lost = True
                 raise ForkServerGone
-            event: Answer | WorkerEnded = pickle.loads(body)
-            if isinstance(event, Answer):
-                self._answers.append(event)
-            else:
-                self.ended_workers[event.pid] = event
+            self._answers.append(pickle.loads(body))
 
     def close(self) -> None:
         """End the server; it takes every descendant with it, or else this process kills them."""

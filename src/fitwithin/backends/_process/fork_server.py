@@ -29,12 +29,12 @@ from fitwithin.backends._process.connection import (
     Answer,
     Channel,
     Request,
-    WorkerEnded,
     wait_readable,
 )
 from fitwithin.backends._process.subprocesses import (
     PROCESS_POLL_SECONDS,
     become_first_oom_choice,
+    describe_exit,
     import_modules,
     kill_descendants,
     make_temporary_folder,
@@ -86,52 +86,36 @@ class ForkServer:
         self._idle_seconds = idle_seconds
         self._in_session = False
         self._workers: list[int] = []
-        self._ended: set[int] = set()
         self._folder = ""
         self._files: list[int] = []
-        # A signal writes to this socket, so that the end of a child wakes `select`.
-        self._wake, self._wake_writer = socket.socketpair()
-        self._wake.setblocking(False)
-        self._wake_writer.setblocking(False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.set_wakeup_fd(self._wake_writer.fileno(), warn_on_full_buffer=False)
 
     def run(self) -> None:
-        """Handle events until it is time to end."""
+        """Carry out commands until it is time to end."""
         try:
             self._send(Answer())
-            while self._handle_event():
+            while self._handle_command():
                 pass
         finally:
             self.end_session()
 
-    def _handle_event(self) -> bool:
-        """Wait for one event and handle it; False when it is time to end."""
-        timeout = PROCESS_POLL_SECONDS if self._in_session else self._idle_seconds
-        control, wake = self._control.fileno(), self._wake.fileno()
-        ready = wait_readable([control, wake], timeout)
-        if wake in ready:
-            with contextlib.suppress(BlockingIOError):
-                self._wake.recv(4096)
-            self._report_ends()
-        if control in ready:
-            return self._handle_command()
-        return os.getppid() == self._parent_pid and (bool(ready) or self._in_session)
-
     def _handle_command(self) -> bool:
+        """Wait for the next command and carry it out; False when it is time to end."""
+        timeout = PROCESS_POLL_SECONDS if self._in_session else self._idle_seconds
+        if not wait_readable([self._control.fileno()], timeout):
+            return self._in_session and os.getppid() == self._parent_pid
         try:
             body, descriptors, _, _ = socket.recv_fds(self._control, MAX_CONTROL_BYTES, MAX_DESCRIPTORS)
         except ConnectionError:
             body, descriptors = b"", []
         if not body:
             return False
-        pid, error = None, ""
+        value, error = None, ""
         try:
             command: Request = pickle.loads(body)
-            pid = getattr(self, command.method)(*command.arguments, *descriptors)
+            value = getattr(self, command.method)(*command.arguments, *descriptors)
         except OSError as refusal:
             error = str(refusal)
-        self._send(Answer(pid, self._folder, error))
+        self._send(Answer(value, self._folder, error))
         return True
 
     def import_modules(self, search_path: list[str], modules: list[str]) -> None:
@@ -164,12 +148,10 @@ class ForkServer:
             os.setpgid(0, 0)
             become_first_oom_choice()
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-            signal.set_wakeup_fd(-1)
-            for name in (*_IGNORED_SIGNALS, signal.SIGCHLD):
+            for name in _IGNORED_SIGNALS:
                 signal.signal(name, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.default_int_handler)
-            for end in (self._control, self._wake, self._wake_writer):
-                end.close()
+            self._control.close()
             os.environ["TMPDIR"] = os.environ["JOBLIB_TEMP_FOLDER"] = tempfile.tempdir = self._folder
             channel = Channel(socket.socket(fileno=channel_descriptor))
             # If the server ended before PR_SET_PDEATHSIG, no signal will come.
@@ -184,19 +166,15 @@ class ForkServer:
             traceback.print_exc()
             _exit_now(1)
 
-    def _report_ends(self) -> None:
-        for pid in self._workers:
-            if pid in self._ended:
-                continue
-            # Do not reap it yet: while it is a zombie, no other process can get its pid.
-            end = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-            if end is not None:
-                self._ended.add(pid)
-                self._send(WorkerEnded(pid, end.si_code == os.CLD_EXITED, end.si_status))
+    def describe_end(self, pid: int) -> str | None:
+        """Describe how a worker ended; None if it has not."""
+        # Do not reap it yet: while it is a zombie, no other process can get its pid.
+        end = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        return None if end is None else describe_exit(end.si_code == os.CLD_EXITED, end.si_status)
 
-    def _send(self, event: Answer | WorkerEnded) -> None:
+    def _send(self, answer: Answer) -> None:
         with contextlib.suppress(OSError):
-            self._control.send(pickle.dumps(event))
+            self._control.send(pickle.dumps(answer))
 
     def end_worker(self, pid: int, blocks: frozenset[str]) -> None:
         """Kill a worker and everything that it started, and remove its blocks of shared memory; others live on."""
@@ -210,7 +188,7 @@ class ForkServer:
 
     def end_session(self) -> None:
         """Kill the workers and everything that they started, remove their files, and end after an idle while."""
-        workers, self._workers, self._ended = self._workers, [], set()
+        workers, self._workers = self._workers, []
         for pid in workers:
             _kill_group(pid)
         files, self._files = self._files, []
