@@ -133,9 +133,7 @@ class ReceivedRows(SharedRows):
 
     def find_missing(self, rows: Rows) -> Rows:
         """Return those of these rows that have not arrived, each once, in the order of `rows`."""
-        missing = rows[self._positions.find(rows) < 0]
-        _, first = np.unique(missing, return_index=True)
-        return missing[np.sort(first)]
+        return self._positions.find_new(rows)
 
     def append(self, rows: Rows, content: LabeledRows) -> None:
         """Append rows that are new; raise TimeoutError at the deadline.

@@ -97,6 +97,16 @@ class RowPositions:
         positions -= 1
         return positions
 
+    def find_new(self, rows: Rows) -> Rows:
+        """Return those of these rows that have no position, each once, in their order."""
+        new = rows[self._numbers[rows] == 0][::-1]
+        marks = np.arange(1, len(new) + 1, dtype=self._numbers.dtype)
+        # Of a row that comes twice, the last mark stays.
+        self._numbers[new] = marks
+        found: Rows = new[self._numbers[new] == marks][::-1]
+        self._numbers[new] = 0
+        return found
+
     def set(self, rows: Rows, positions: Rows) -> None:
         """Give these rows new positions; of a row that comes twice, the last counts."""
         self._numbers[rows] = positions + 1

@@ -112,63 +112,36 @@ class MappedFileRows(SharedRows):
     """
 
     def __init__(self, pool: TablePool, file: MappedFile, budget: Budget) -> None:
+        self._budget = budget
         sources = (pool.y.column, *pool.row_params.values())
         columns = tuple(map(SharedColumn.from_array, sources))
         second = pool.X.second if isinstance(pool.X, StackedTable) else None
         second_table = None if second is None else MappedFile.find(second) or SharedColumn.from_array(second)
-        copied = second if isinstance(second_table, SharedColumn) else None
         self.layout = RowLayout(columns, pool.y.without_rows(), tuple(pool.row_params), file, second_table)
-        self.files = create_files(len(sources) + (copied is not None))
+        self._copied = second if isinstance(second_table, SharedColumn) else None
+        self.files = create_files(len(sources) + (self._copied is not None))
         for shared_file, source in zip(self.files, sources, strict=False):
             shared_file.write_rows(source, 0)
-        self._copy: _CopiedRows | None = None
-        if copied is not None:
-            self._copy = _CopiedRows(copied, len(pool) - len(copied), budget, self.files[-1])
+        if self._copied is not None:
+            self._first_copied = len(pool) - len(self._copied)
+            self._map = self.files[-1].map_array(self._copied.shape, self._copied.dtype)
+            self._is_shared = np.zeros(len(self._copied), dtype=np.bool_)
 
     def share_training_rows(self, rows: Rows) -> RowSelection:
         """Return the rows' positions in the file."""
-        if self._copy is not None:
-            self._copy.share(rows)
+        if self._copied is not None:
+            places = rows[rows >= self._first_copied] - self._first_copied
+            places = places[~self._is_shared[places]]
+            row_bytes = SharedColumn.from_array(self._copied).row_bytes
+            for _, chunk in _split_chunks(places, _count_chunk_rows(row_bytes), self._budget):
+                self._map[chunk] = self._copied[chunk]
+                self._is_shared[chunk] = True
         return RowSelection(rows)
 
     def close(self) -> None:
         """Close the shared files."""
         super().close()
-        self._copy = None
-
-
-class _CopiedRows:
-    """Rows of an array, copied to the same places of a shared file as they are used.
-
-    Parameters
-    ----------
-    source : array
-        The rows.
-    first : int
-        Row number in the pool of the first of them.
-    budget : Budget
-        Ends copying at the deadline.
-    file : SharedFile
-        Where to copy them.
-    """
-
-    def __init__(self, source: Array, first: int, budget: Budget, file: SharedFile) -> None:
-        self._source = source
-        self._first = first
-        self._budget = budget
-        self._map = file.map_array(source.shape, source.dtype)
-        self._is_shared = np.zeros(len(source), dtype=np.bool_)
-        self._chunk_rows = max(1, _MAX_COPY_BYTES // max(1, SharedColumn.from_array(source).row_bytes))
-
-    def share(self, rows: Rows) -> None:
-        """Copy those of the rows that are new; raise TimeoutError at the deadline."""
-        places = rows[rows >= self._first] - self._first
-        places = places[~self._is_shared[places]]
-        for start in range(0, len(places), self._chunk_rows):
-            self._budget.raise_if_spent()
-            chunk = places[start : start + self._chunk_rows]
-            self._map[chunk] = self._source[chunk]
-            self._is_shared[chunk] = True
+        self._copied = None
 
 
 class RowMap(SharedRows):
@@ -188,7 +161,7 @@ class RowMap(SharedRows):
             file.map_array(source.shape, source.dtype)
             for file, source in zip(self._column_files, self._sources, strict=True)
         ]
-        self._chunk_rows = max(1, _MAX_COPY_BYTES // max(1, sum(column.row_bytes for column in columns)))
+        self._chunk_rows = _count_chunk_rows(sum(column.row_bytes for column in columns))
         self._positions = RowPositions(len(pool))
         # Zeroed memory costs nothing until it is written, and positions are written from the front.
         self._row_at: Rows = np.zeros(len(pool), dtype=np.int32 if len(pool) < 2**31 else np.int64)
@@ -196,12 +169,13 @@ class RowMap(SharedRows):
 
     def share_training_rows(self, rows: Rows) -> RowSelection:
         """Move these rows to the front of the map, in their order, if they are distinct and plain."""
-        self._append(self._find_new(rows))
+        self._append(rows)
         if self._blocks is not None or not self._are_distinct(rows):
             return self._select(rows)
         n_in_place = _common_prefix(self._row_at[: len(rows)], rows)
-        for number, (start, stop) in enumerate(self._chunks(n_in_place, len(rows)), 1):
-            self._swap_in(rows[start:stop], start)
+        chunks = _split_chunks(rows, self._chunk_rows, self._budget, n_in_place)
+        for number, (start, chunk) in enumerate(chunks, 1):
+            self._swap_in(chunk, start)
             if number % _UNMAPPED_CHUNKS == 0:
                 self._unmap_pages()
         self._unmap_pages()
@@ -209,7 +183,7 @@ class RowMap(SharedRows):
 
     def share_exam_rows(self, rows: Rows) -> RowSelection:
         """Append the rows that are new."""
-        self._append(self._find_new(rows))
+        self._append(rows)
         return self._select(rows)
 
     def close(self) -> None:
@@ -217,10 +191,6 @@ class RowMap(SharedRows):
         super().close()
         self._maps, self._sources, self._blocks, self._table = [], (), None, None
         self._positions, self._row_at = RowPositions(0), np.zeros(0, dtype=self._row_at.dtype)
-
-    def _find_new(self, rows: Rows) -> Rows:
-        """Return the rows that are not in the map yet."""
-        return rows[self._positions.find(rows) < 0]
 
     def _select(self, rows: Rows) -> RowSelection:
         blocks = () if self._blocks is None else tuple(self._blocks.blocks)
@@ -232,30 +202,18 @@ class RowMap(SharedRows):
         return int(np.count_nonzero(present)) == len(rows)
 
     def _append(self, rows: Rows) -> None:
-        rows = self._drop_duplicates(rows)
-        first, self.n_appended = self.n_appended, self.n_appended + len(rows)
-        self._insert(rows, first)
-
-    def _drop_duplicates(self, rows: Rows) -> Rows:
-        """Return rows that are not in the map yet, each once; sets their positions, which `_write` sets anew."""
-        numbers = np.arange(len(rows), dtype=self._row_at.dtype)
-        self._positions.set(rows, numbers)
-        return rows if np.array_equal(self._positions.find(rows), numbers) else np.unique(rows)
-
-    def _insert(self, rows: Rows, first: int) -> None:
-        """Write rows that are new from position `first` on."""
-        if self._blocks is not None and len(rows):
-            self._budget.raise_if_spent()
-            self._blocks.append(take_rows(self._table, rows), first)
-        self._write(rows, first)
+        new = self._positions.find_new(rows)
+        first, self.n_appended = self.n_appended, self.n_appended + len(new)
+        self._write(new, first)
 
     def _write(self, rows: Rows, first: int) -> None:
-        """Write rows into the map, from position `first` on."""
-        for start, stop in self._chunks(0, len(rows)):
-            chunk = rows[start:stop]
+        """Write rows that are new into the map, from position `first` on."""
+        if self._blocks is not None and len(rows):
+            self._blocks.append(take_rows(self._table, rows), first)
+        for start, chunk in _split_chunks(rows, self._chunk_rows, self._budget):
             for file, source in zip(self._column_files, self._sources, strict=True):
                 file.write_rows(source[chunk], first + start)
-            self._set_positions(chunk, np.arange(first + start, first + stop))
+            self._set_positions(chunk, first + np.arange(start, start + len(chunk)))
 
     def _swap_in(self, rows: Rows, start: int) -> None:
         """Move rows to positions from `start` on; the rows that lay there take the vacated positions."""
@@ -281,11 +239,6 @@ class RowMap(SharedRows):
         for shared in self._maps:
             unmap_pages(shared)
 
-    def _chunks(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        for first in range(start, stop, self._chunk_rows):
-            self._budget.raise_if_spent()
-            yield first, min(first + self._chunk_rows, stop)
-
     def _set_positions(self, rows: Rows, positions: Rows) -> None:
         self._positions.set(rows, positions)
         self._row_at[positions] = rows
@@ -306,15 +259,15 @@ class AppendOnlyRowMap(RowMap):
     def share_training_rows(self, rows: Rows) -> RowSelection:
         """Append the rows that are new after the training rows before, in their order."""
         with self._lock:
-            self._append(self._find_new(rows))
+            self._append(rows)
             return self._select(rows)
 
     def share_exam_rows(self, rows: Rows) -> RowSelection:
         """Append the rows that are new before those that were only examined."""
         with self._lock:
-            new = self._drop_duplicates(self._find_new(rows))
+            new = self._positions.find_new(rows)
             self._free_end -= len(new)
-            self._insert(new, self._free_end)
+            self._write(new, self._free_end)
             return self._select(rows)
 
 
@@ -346,6 +299,17 @@ class BlockFile:
         offset = self._end
         self._end = dump_pickle(part, self._file.fd, offset, self._budget.raise_if_spent)
         self.blocks.append(RowBlock(offset, first, part.shape[0]))
+
+
+def _count_chunk_rows(row_bytes: int) -> int:
+    return max(1, _MAX_COPY_BYTES // max(1, row_bytes))
+
+
+def _split_chunks(rows: Rows, chunk_rows: int, budget: Budget, start: int = 0) -> Iterator[tuple[int, Rows]]:
+    """Yield the rows from `start` on in chunks, with their places; raise TimeoutError at the deadline."""
+    for first in range(start, len(rows), chunk_rows):
+        budget.raise_if_spent()
+        yield first, rows[first : first + chunk_rows]
 
 
 def _common_prefix(left: Rows, right: Rows) -> int:
