@@ -128,13 +128,12 @@ class Answer:
     error: str = ""
 
 
-def wait_readable(descriptors: list[int], timeout: float | None) -> set[int]:
-    """Return the descriptors that can be read, as soon as there is one; none after `timeout` seconds."""
+def wait_readable(descriptor: int, timeout: float | None) -> bool:
+    """Wait until a descriptor can be read, at most `timeout` seconds; return whether it can."""
     # Unlike `select`, this takes descriptors of any number; unlike `epoll`, it needs none of its own.
     with _SELECTOR() as selector:
-        for descriptor in descriptors:
-            selector.register(descriptor, selectors.EVENT_READ)
-        return {key.fd for key, _ in selector.select(timeout)}
+        selector.register(descriptor, selectors.EVENT_READ)
+        return bool(selector.select(timeout))
 
 
 class Channel:
@@ -199,31 +198,24 @@ class Channel:
         EOFError
             If the other side is gone.
         """
-        while not self.has_message:
-            self.wait_and_read(timeout)
+        if not self.poll(timeout):
+            raise TimeoutError
         size = self._message_bytes()
         body = self._received[_LENGTH.size : size]
         del self._received[:size]
         return pickle.loads(body)
 
-    def poll(self, seconds: float) -> bool:
-        """Read for at most `seconds`; return whether a whole message has been read, or raise EOFError."""
-        try:
-            while not self.has_message:
-                self.wait_and_read(seconds)
-        except TimeoutError:
-            return False
+    def poll(self, timeout: float | None) -> bool:
+        """Read until a whole message has come; False if no further piece of it comes for `timeout` seconds."""
+        while not self.has_message:
+            if not wait_readable(self.fileno(), timeout):
+                return False
+            self.read()
         return True
 
     def take_descriptor(self) -> int:
         """Return the next descriptor that came with a message; the caller owns it."""
         return self._descriptors.pop(0)
-
-    def wait_and_read(self, timeout: float | None) -> None:
-        """Wait for a piece of a message and read it."""
-        if not wait_readable([self.fileno()], timeout):
-            raise TimeoutError
-        self.read()
 
     @property
     def has_message(self) -> bool:
@@ -232,19 +224,15 @@ class Channel:
 
     def read(self) -> None:
         """Read what has come; raise EOFError if the other side is gone."""
+        flags = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
         try:
-            piece = self._receive_piece()
+            piece, descriptors, _, _ = socket.recv_fds(self._connection, _READ_BYTES, MAX_DESCRIPTORS, flags)
         except ConnectionError:
-            piece = b""
+            piece, descriptors = b"", []
         if not piece:
             raise EOFError
         self._received += piece
-
-    def _receive_piece(self) -> bytes:
-        flags = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
-        piece, descriptors, _, _ = socket.recv_fds(self._connection, _READ_BYTES, MAX_DESCRIPTORS, flags)
         self._descriptors += descriptors
-        return piece
 
     def close(self) -> None:
         """Close the socket."""
@@ -309,7 +297,7 @@ class WorkerConnection(ABC):
         while not channel.has_message:
             # Another thread may stop the budget.
             timeout = min(self.budget.remaining(), LOOK_SECONDS if watch is None else watch.look_seconds)
-            is_ready = wait_readable([channel.fileno()], timeout)
+            is_ready = wait_readable(channel.fileno(), timeout)
             if watch is not None:
                 watch.look()
             if is_ready:

@@ -249,7 +249,7 @@ class ForkServerHandle:
 
     def receive(self, timeout: float) -> None:
         """Read the server's next answer; raise TimeoutError if there is none, or ForkServerGone."""
-        if not wait_readable([self.control.fileno()], max(timeout, MIN_TIMEOUT_SECONDS)):
+        if not wait_readable(self.control.fileno(), max(timeout, MIN_TIMEOUT_SECONDS)):
             raise TimeoutError
         with self._lock:
             try:

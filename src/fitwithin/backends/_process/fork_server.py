@@ -101,7 +101,7 @@ class ForkServer:
     def _handle_command(self) -> bool:
         """Wait for the next command and carry it out; False when it is time to end."""
         timeout = PROCESS_POLL_SECONDS if self._in_session else self._idle_seconds
-        if not wait_readable([self._control.fileno()], timeout):
+        if not wait_readable(self._control.fileno(), timeout):
             return self._in_session and os.getppid() == self._parent_pid
         try:
             body, descriptors, _, _ = socket.recv_fds(self._control, MAX_CONTROL_BYTES, MAX_DESCRIPTORS)

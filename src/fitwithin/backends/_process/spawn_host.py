@@ -56,7 +56,7 @@ class WorkerHandle(WorkerConnection):
     def alive(self) -> bool:
         """Whether the idle worker can still be used."""
         # It sends nothing before its session: its socket is readable once it has closed it.
-        return self._process.poll() is None and not wait_readable([self._channel.fileno()], 0)
+        return self._process.poll() is None and not wait_readable(self._channel.fileno(), 0)
 
     def import_modules(self, modules: list[str]) -> None:
         """Have the worker import modules while it waits for a session."""
