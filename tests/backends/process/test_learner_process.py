@@ -23,8 +23,7 @@ from fitwithin import TimeConstrainedClassifier
 from fitwithin._core.target import Labels
 from fitwithin._pools.pool import TablePool
 from fitwithin.backends import Inline, LearnerDied, LearnerRaised, Process
-from fitwithin.backends._process.process_state import ProcessState
-from fitwithin.backends._process.subprocesses import describe_exit
+from fitwithin.backends._process.subprocesses import ProcessState, describe_exit
 from fitwithin.teachers import Exam
 from fitwithin.testing._backends import RecordingClassifier, make_pool, open_runner, save_and_load
 

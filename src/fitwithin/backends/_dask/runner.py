@@ -24,8 +24,8 @@ from fitwithin.backends._dask.partitions import scatter_table
 from fitwithin.backends._dask.worker_runner import SessionSetup, write_model_file
 from fitwithin.backends._dask.worker_session import close_session, stop_runner
 from fitwithin.backends._process.backend import pickle_learner
-from fitwithin.backends._process.process_state import ProcessState
 from fitwithin.backends._process.saved_model import ProcessModel
+from fitwithin.backends._process.subprocesses import ProcessState
 
 _MAX_ATTEMPTS = 4
 """Workers that may be lost during one call before it counts as the learner's fault."""

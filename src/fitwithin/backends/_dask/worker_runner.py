@@ -15,11 +15,11 @@ from fitwithin.backends._base import ExamReport
 from fitwithin.backends._exam_predictions import ExamPredictions
 from fitwithin.backends._process.backend import PreparedProcess, ProcessRunner
 from fitwithin.backends._process.connection import Request, WorkerSetup
-from fitwithin.backends._process.process_state import ProcessState
 from fitwithin.backends._process.row_reader import RowLayout, RowPositions, RowSelection
 from fitwithin.backends._process.saved_model import PortableWarning
 from fitwithin.backends._process.shared_memory import SharedFile, create_files
 from fitwithin.backends._process.shared_rows import BlockFile, SharedRows
+from fitwithin.backends._process.subprocesses import ProcessState
 
 
 @dataclass(frozen=True, eq=False)

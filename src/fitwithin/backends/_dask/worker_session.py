@@ -24,7 +24,7 @@ from fitwithin.backends._dask.worker_runner import ModelBytes, SessionSetup, Wor
 from fitwithin.backends._exam_predictions import ExamPredictions
 from fitwithin.backends._process.backend import Process
 from fitwithin.backends._process.fork_host import fork_servers
-from fitwithin.backends._process.process_state import find_modules
+from fitwithin.backends._process.subprocesses import find_modules
 
 _GRACE_SECONDS = 0.25
 """Seconds after the deadline at which a worker closes a session by itself, if the program is gone."""

@@ -22,11 +22,11 @@ from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreRe
 from fitwithin.backends._memory_use import MemoryWatch, list_shared_blocks
 from fitwithin.backends._process.connection import Request, WorkerConnection, WorkerSetup
 from fitwithin.backends._process.fork_host import ForkHost
-from fitwithin.backends._process.process_state import ProcessState, find_modules
 from fitwithin.backends._process.saved_model import Loader, PortableWarning, ProcessDump, ProcessModel
 from fitwithin.backends._process.shared_memory import SharedFile
 from fitwithin.backends._process.shared_rows import SharedRows, SpooledRows, share_rows
 from fitwithin.backends._process.spawn_host import SpawnHost
+from fitwithin.backends._process.subprocesses import ProcessState, find_modules
 
 _MAX_GROWTH_BYTES = 512 << 20
 """Bytes by which the learner's process may grow between lessons before it is replaced."""

@@ -17,10 +17,9 @@ from fitwithin._core.budget import Budget
 from fitwithin._core.cores import CoreShare
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised
 from fitwithin.backends._memory_use import LOOK_SECONDS, MemoryWatch
-from fitwithin.backends._process.process_state import ProcessState
 from fitwithin.backends._process.row_reader import RowLayout
 from fitwithin.backends._process.shared_memory import SharedFile
-from fitwithin.backends._process.subprocesses import EXIT_STATUS_SECONDS
+from fitwithin.backends._process.subprocesses import EXIT_STATUS_SECONDS, ProcessState
 
 MIN_TIMEOUT_SECONDS = 0.001
 """Shortest time-out of a socket: zero would mean "do not wait", which raises BlockingIOError and not TimeoutError."""

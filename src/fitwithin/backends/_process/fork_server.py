@@ -33,14 +33,13 @@ from fitwithin.backends._process.connection import (
 )
 from fitwithin.backends._process.subprocesses import (
     PROCESS_POLL_SECONDS,
-    become_first_oom_choice,
     describe_exit,
     import_modules,
     kill_descendants,
     make_temporary_folder,
     remove_loky_semaphores,
 )
-from fitwithin.backends._process.worker import flush_output, serve
+from fitwithin.backends._process.worker import become_first_oom_choice, flush_output, serve
 
 _PR_SET_PDEATHSIG = 1  # from linux/prctl.h
 

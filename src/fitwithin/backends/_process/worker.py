@@ -30,13 +30,12 @@ from fitwithin.backends._exam_predictions import ExamPredictions
 from fitwithin.backends._memory_use import read_memory_use
 from fitwithin.backends._model_runner import ModelRunner
 from fitwithin.backends._process.connection import Channel, ErrorReply, Reply, WorkerSetup
-from fitwithin.backends._process.process_state import find_own_variables
 from fitwithin.backends._process.row_reader import RowReader, RowSelection
 from fitwithin.backends._process.saved_model import PortableWarning
 from fitwithin.backends._process.shared_memory import PickledObject, load_pickle
 from fitwithin.backends._process.subprocesses import (
     PROCESS_POLL_SECONDS,
-    become_first_oom_choice,
+    find_own_variables,
     import_modules,
     kill_descendants,
 )
@@ -56,6 +55,10 @@ _KEPT_FILES = 3
 
 _MAX_PICKLE_SHARE = 0.01
 """Largest share of a fit's seconds that measuring the size of its model may take: what it took for the last model."""
+
+
+_FIRST_OOM_CHOICE = "1000"
+"""Largest adjustment of the kernel. Less would not do: a program that holds much data has a high score of its own."""
 
 
 def serve(channel: Channel, setup: WorkerSetup, files: tuple[int, ...]) -> None:
@@ -305,6 +308,16 @@ def _pickle_error(error: Exception) -> bytes:
     except Exception:
         return b""
     return body
+
+
+def become_first_oom_choice() -> None:
+    """Have Linux end this process, or one that it starts, before any other when memory runs out.
+
+    It holds for the whole machine and for a memory group alike: the kernel chooses among the processes of the group
+    that is full. Every process may do this to itself, and its children inherit it. Other systems have no such choice.
+    """
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+        file.write(_FIRST_OOM_CHOICE)
 
 
 def main(descriptor: int, idle_seconds: float) -> None:
