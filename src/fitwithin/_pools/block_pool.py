@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -300,11 +300,6 @@ class DiskPool(BlockPool):
         clusters = self.index.find_clusters(rows, codes)
         X = self._rows.read(rows, self.index, self.spool.bounds)
         return LabeledRows(X, self.y.decode(codes), row_params, clusters)
-
-    @property
-    def spooled(self) -> Self:
-        """The pool itself: other processes map its spool."""
-        return self
 
     @cached_property
     def _rows(self) -> SpoolReader:

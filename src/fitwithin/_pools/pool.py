@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from fitwithin._core.target import Array, Labels, Target
 from fitwithin._pools.decks.deck import Deck
 from fitwithin._pools.decks.table_pile import drop_repeats
 from fitwithin._pools.tables import concatenate, copy_if_view, is_frame, list_columns, take_rows
-
-if TYPE_CHECKING:
-    from fitwithin._pools.block_pool import DiskPool
 
 # Rows that are looked at: a value that is there once only is too rare to matter. It takes 50 ms for 20 columns.
 _MAX_SAMPLE_ROWS = 20_000
@@ -129,11 +126,6 @@ class Pool(Protocol):
     def modules(self) -> tuple[str, ...]:
         """Libraries that a process needs to read the rows."""
         return ()
-
-    @property
-    def spooled(self) -> DiskPool | None:
-        """The pool, if its rows lie in a spool that other processes map; None otherwise."""
-        return None
 
     def start(self) -> None:
         """Begin to read rows in the background, if they are not in memory."""

@@ -24,7 +24,7 @@ from fitwithin.backends._process.connection import Request, WorkerConnection, Wo
 from fitwithin.backends._process.fork_host import ForkHost
 from fitwithin.backends._process.saved_model import Loader, PortableWarning, ProcessDump, ProcessModel
 from fitwithin.backends._process.shared_memory import SharedFile
-from fitwithin.backends._process.shared_rows import SharedRows, SpooledRows, share_rows
+from fitwithin.backends._process.shared_rows import SharedRows, share_rows
 from fitwithin.backends._process.spawn_host import SpawnHost
 from fitwithin.backends._process.subprocesses import ProcessState, find_modules
 
@@ -148,11 +148,7 @@ class ProcessRunner:
             # Frames are made in the learner's process.
             self.host.import_modules([*find_modules(pickled_learner), *pool.modules], settings.n_jobs)
             # Rows are shared with siblings, which go on if this runner is stopped.
-            rows: SharedRows
-            if pool.spooled is not None:
-                rows = SpooledRows(pool.spooled)
-            else:
-                rows = share_rows(pool, self._session_budget, settings.n_jobs)
+            rows = share_rows(pool, self._session_budget, settings.n_jobs)
         # A single learner may use all cores.
         core_share = share_cores(settings.n_jobs)[0] if settings.n_jobs > 1 else None
         setup = WorkerSetup(pickled_learner, rows.layout, process_state, settings.seed, core_share)

@@ -127,14 +127,14 @@ class Loader:
         LearnerRaised, LearnerDied, TimeoutError
             If the process cannot load it, or not in time.
         """
-        if not self._loaded.must_check(kinds, file.n_bytes, body_bytes):
-            return predict_load_seconds(self._import_seconds + self._loaded.predict(file.n_bytes))
-        try:
-            seconds = self._load(file)
-        except LearnerDied as death:
-            self.end()
-            raise LearnerDied(f"its model cannot be loaded in a clean process: {death}") from None
-        self._loaded.observe(kinds, file.n_bytes, seconds)
+        seconds = self._loaded.predict(file.n_bytes)
+        if self._loaded.must_check(kinds, file.n_bytes, body_bytes):
+            try:
+                seconds = self._load(file)
+            except LearnerDied as death:
+                self.end()
+                raise LearnerDied(f"its model cannot be loaded in a clean process: {death}") from None
+            self._loaded.observe(kinds, file.n_bytes, seconds)
         return predict_load_seconds(self._import_seconds + seconds)
 
     def _load(self, file: SharedFile) -> float:
@@ -170,21 +170,20 @@ class ProcessDump:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
-        self._failure: LearnerDied | None = None
 
     def wait(self, seconds: float) -> bool:
         """Wait until the file is written, at most so long; return whether that is over, well or not."""
         try:
             return self._channel.poll(seconds)
         except (EOFError, OSError):
-            self._failure = LearnerDied("the process that wrote the model has ended")
             return True
 
     def result(self) -> tuple[str, ...]:
         """Return the types in the file that are not on fitwithin's own list."""
-        if self._failure is not None:
-            raise self._failure
-        reply: Reply | ErrorReply = self._channel.receive()
+        try:
+            reply: Reply | ErrorReply = self._channel.receive()
+        except (EOFError, OSError):
+            raise LearnerDied("the process that wrote the model has ended") from None
         if isinstance(reply, ErrorReply):
             raise reply.to_exception()
         types: tuple[str, ...] = reply.value

@@ -272,10 +272,6 @@ class MappedFile:
         identity = _identify(root)
         return None if identity is None else cls(str(root.filename), identity, start, X.shape, X.strides, X.dtype)
 
-    @property
-    def _end(self) -> int:
-        return self.offset + _extent(self.shape, self.strides, self.dtype.itemsize)
-
     def open(self) -> Array:
         """Map the array, read-only; raise UserInputError if the file is another one by now."""
         try:
@@ -283,7 +279,8 @@ class MappedFile:
                 status = os.fstat(file.fileno())
                 if (status.st_dev, status.st_ino) != self.identity:
                     raise FileNotFoundError
-                _refuse_if_cut_short(self.path, status.st_size, self._end)
+                end = self.offset + _extent(self.shape, self.strides, self.dtype.itemsize)
+                _refuse_if_cut_short(self.path, status.st_size, end)
                 mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except FileNotFoundError:
             raise UserInputError(

@@ -83,6 +83,8 @@ def share_rows(pool: Pool, budget: Budget, n_readers: int = 1) -> SharedRows:
     n_readers : int, default=1
         Learners' processes that read at the same time.
     """
+    if isinstance(pool, DiskPool):
+        return SpooledRows(pool)
     if not isinstance(pool, TablePool):
         raise TypeError(
             f"Got a pool of type {type(pool).__name__}; the process backend reads tables only. Use backend='inline'."

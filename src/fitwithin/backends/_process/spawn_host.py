@@ -103,15 +103,8 @@ class SpawnHost:
         self._lock = threading.Lock()
         self._modules: list[str] = []
         self._waiting = [spawned_workers.take()]
-        self._folder = self._make_folder()
+        self._folder = ""
         self._started: list[WorkerHandle] = []
-
-    def _make_folder(self) -> str:
-        try:
-            return make_temporary_folder(os.getpid())
-        except OSError:
-            spawned_workers.give_back(self._waiting.pop())
-            raise
 
     def import_modules(self, modules: list[str], n_learners: int = 1) -> None:
         """Start the other learners' workers and one that loads models, and have all import modules."""
@@ -123,6 +116,7 @@ class SpawnHost:
     def start_worker(self, setup: WorkerSetup, budget: Budget, files: Sequence[SharedFile] = ()) -> WorkerHandle:
         """Send the setup to a worker; raise TimeoutError, or LearnerDied."""
         with self._lock:
+            self._folder = self._folder or make_temporary_folder(os.getpid())
             handle = self._take_waiting() or WorkerHandle()
             self._started.append(handle)
         handle.budget = budget

@@ -216,17 +216,16 @@ class Worker:
         _, seconds = _load_model(self._loaded_files[-1])
         return seconds, sys.modules.keys() - known
 
-    def adopt(self) -> float:
-        """Take over a saved model, as if this process had trained it; return the seconds of loading it."""
+    def adopt(self) -> None:
+        """Take over a saved model, as if this process had trained it."""
         self._forget_model()
         file = self._channel.take_descriptor()
         _, settings = self._unpickle_learner()
         try:
-            model, seconds = _load_model(file)
+            model, _ = _load_model(file)
         finally:
             os.close(file)
         self._newest = ModelRunner(model, settings.scoring)
-        return seconds
 
     def answer(self, selection: RowSelection, margins: bool) -> tuple[ExamPredictions, float]:
         """Predict rows with the newest model, for a process that scores it."""
