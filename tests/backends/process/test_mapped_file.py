@@ -11,7 +11,7 @@ from fitwithin._core.exceptions import UserInputError
 from fitwithin.backends import LearnerRaised, Process
 from fitwithin.backends._process import shared_memory
 from fitwithin.backends._process.shared_memory import MappedFile
-from fitwithin.testing._backends import RecordingClassifier, make_pool, open_runner
+from fitwithin.testing._backends import RecordingClassifier, make_pool, open_runner, save_and_load
 
 SHAPE = (200, 3)
 
@@ -50,9 +50,9 @@ def train(X, start="fork"):
 def test_the_file_of_a_map_is_found(path, part):
     X = open_rows(path)[part]
 
-    found = MappedFile.find(X)
+    found, file = MappedFile.find(X)
 
-    np.testing.assert_array_equal(found.open(), X)
+    np.testing.assert_array_equal(found.open(file.fd), X)
 
 
 @pytest.mark.parametrize("start", ["fork", "spawn"])
@@ -117,12 +117,23 @@ def test_a_file_that_was_cut_short_is_refused(path):
 
 
 @pytest.mark.parametrize("start", ["fork", "spawn"])
-def test_a_file_that_is_replaced_before_the_learner_opens_it_is_refused(path, start):
+def test_a_file_that_is_replaced_before_the_learner_opens_it_is_read_all_the_same(path, start):
     pool = make_pool()
     pool.X = open_rows(path)
     with open_runner(Process(start=start), RecordingClassifier(), pool) as runner:
         replace(path)
-        with pytest.raises(LearnerRaised, match="was replaced or deleted during fit") as raised:
+        runner.fit(np.array([5, 199]))
+
+        np.testing.assert_array_equal(save_and_load(runner).X_, [[15, 16, 17], [597, 598, 599]])
+
+
+@pytest.mark.parametrize("start", ["fork", "spawn"])
+def test_a_file_that_is_cut_short_before_the_learner_opens_it_is_refused(path, start):
+    pool = make_pool()
+    pool.X = open_rows(path)
+    with open_runner(Process(start=start), RecordingClassifier(), pool) as runner:
+        os.truncate(path, 1200)
+        with pytest.raises(LearnerRaised, match="cut short") as raised:
             runner.fit(np.arange(9))
 
     assert isinstance(raised.value.error, UserInputError)

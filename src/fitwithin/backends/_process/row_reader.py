@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -124,11 +123,8 @@ class RowLayout:
         Decodes the first column; holds no rows itself.
     row_params : tuple of str
         Names of the columns after the target.
-    mapped_file : MappedFile or None
-        The features' own file, if they have one.
-    second_table : MappedFile, SharedColumn or None
-        The features of a `StackedTable`'s second table, if the first has its own file: another file of its own, or
-        the shared file after those of the columns.
+    tables : tuple of MappedFile
+        The features, if they have a file of their own, which follows those of the columns; two of a `StackedTable`.
     spool : SpoolFormat or None
         How the features of a data set on disk lie in the last file.
     index : BlockIndex or None
@@ -139,8 +135,7 @@ class RowLayout:
     columns: tuple[SharedColumn, ...]
     target: Target
     row_params: tuple[str, ...]
-    mapped_file: MappedFile | None = None
-    second_table: MappedFile | SharedColumn | None = None
+    tables: tuple[MappedFile, ...] = ()
     spool: SpoolFormat | None = None
     index: BlockIndex | None = None
 
@@ -192,17 +187,9 @@ class RowReader:
 
     def _open_mapped(self) -> Any:
         """Map the features that have a file of their own; None if they have none."""
-        layout = self._layout
-        if layout.mapped_file is None:
-            return None
-        first = layout.mapped_file.open()
-        if layout.second_table is None:
-            return first
-        if isinstance(layout.second_table, MappedFile):
-            return StackedTable(first, layout.second_table.open())
-        file = self._files[len(layout.columns)]
-        n_rows = os.fstat(file).st_size // max(1, layout.second_table.row_bytes)
-        return StackedTable(first, layout.second_table.open(file, n_rows))
+        files = self._files[len(self._layout.columns) :]
+        tables = [table.open(file) for table, file in zip(self._layout.tables, files, strict=False)]
+        return StackedTable(*tables) if len(tables) == 2 else next(iter(tables), None)
 
     def _row_bytes(self) -> int:
         if self._mapped is not None:

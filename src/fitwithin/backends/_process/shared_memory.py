@@ -238,21 +238,18 @@ class MappedFile:
     ----------
     path : str
         The file's name.
-    identity : tuple of int
-        Its device and inode: no other file has both while this one is mapped.
     offset, shape, strides, dtype
         Where the array lies in the file.
     """
 
     path: str
-    identity: tuple[int, int]
     offset: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     dtype: np.dtype[Any]
 
     @classmethod
-    def find(cls, X: Array) -> MappedFile | None:
+    def find(cls, X: Array) -> tuple[MappedFile, SharedFile] | None:
         """Return the file that an array is a part of; None if another process would not see the same rows in it.
 
         Raises
@@ -265,60 +262,40 @@ class MappedFile:
             root = root.base
         if not isinstance(root, np.memmap) or not isinstance(root.base, mmap.mmap):
             return None
-        start = root.offset + _address(X) - _address(root)
-        _refuse_if_cut_short(str(root.filename), root.base.size(), start + _extent(X.shape, X.strides, X.itemsize))
+        found = cls(str(root.filename), root.offset + _address(X) - _address(root), X.shape, X.strides, X.dtype)
+        found._refuse_if_cut_short(root.base.size())
         if root.mode == "c" or root.filename is None or min(X.strides) < 0:
             return None
-        identity = _identify(root)
-        return None if identity is None else cls(str(root.filename), identity, start, X.shape, X.strides, X.dtype)
-
-    def open(self) -> Array:
-        """Map the array, read-only; raise UserInputError if the file is another one by now."""
         try:
-            with open(self.path, "rb") as file:
-                status = os.fstat(file.fileno())
-                if (status.st_dev, status.st_ino) != self.identity:
-                    raise FileNotFoundError
-                end = self.offset + _extent(self.shape, self.strides, self.dtype.itemsize)
-                _refuse_if_cut_short(self.path, status.st_size, end)
-                mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        except FileNotFoundError:
+            file = SharedFile(os.open(root.filename, os.O_RDONLY))
+            inode = _find_mapped_inode(_address(root))
+        except OSError:
+            return None
+        # The name may lead to another file by now. The device does not tell: layered file systems and volumes show one
+        # to those who map a file and another to those who open it.
+        status = os.fstat(file.fd)
+        return (found, file) if (status.st_ino, status.st_size) == (inode, root.base.size()) else None
+
+    def open(self, fd: int) -> Array:
+        """Map the array, read-only."""
+        self._refuse_if_cut_short(os.fstat(fd).st_size)
+        return np.ndarray(self.shape, self.dtype, mmap.mmap(fd, 0, access=mmap.ACCESS_READ), self.offset, self.strides)
+
+    def _refuse_if_cut_short(self, n_bytes: int) -> None:
+        """Raise UserInputError if the file of this size ends before the array does."""
+        steps = ((n - 1) * max(stride, 0) for n, stride in zip(self.shape, self.strides, strict=True))
+        n_needed = self.offset + self.dtype.itemsize + sum(steps)
+        if n_bytes < n_needed:
             raise UserInputError(
-                f"The file {self.path}, which X is mapped from, was replaced or deleted during fit.",
-                "Leave it in place until fit returns.",
-            ) from None
-        return np.ndarray(self.shape, self.dtype, mapped, self.offset, self.strides)
+                f"The file {self.path}, which X is mapped from, has {n_bytes:,} bytes; X ends at byte {n_needed:,}. "
+                "It was cut short after X was opened.",
+                "Write the file anew and open X again.",
+            )
 
 
 def _address(array: Array) -> int:
     address: int = array.__array_interface__["data"][0]
     return address
-
-
-def _extent(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> int:
-    """Bytes from the first element of an array to the end of the one that lies last."""
-    return itemsize + sum((n - 1) * max(stride, 0) for n, stride in zip(shape, strides, strict=True))
-
-
-def _refuse_if_cut_short(path: str, n_bytes: int, n_needed: int) -> None:
-    if n_bytes < n_needed:
-        raise UserInputError(
-            f"The file {path}, which X is mapped from, has {n_bytes:,} bytes; X ends at byte {n_needed:,}. "
-            "It was cut short after X was opened.",
-            "Write the file anew and open X again.",
-        )
-
-
-def _identify(root: Any) -> tuple[int, int] | None:
-    """Return device and inode of the file that is mapped; None if its name leads elsewhere, or that is unknown."""
-    try:
-        status = os.stat(root.filename)
-        inode = _find_mapped_inode(_address(root))
-    except OSError:
-        return None
-    # Layered file systems and volumes show one device to those who map a file and another to those who open it.
-    is_mapped = (inode, root.base.size()) == (status.st_ino, status.st_size)
-    return (status.st_dev, status.st_ino) if is_mapped else None
 
 
 def _find_mapped_inode(address: int) -> int | None:

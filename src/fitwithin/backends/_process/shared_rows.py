@@ -90,9 +90,9 @@ def share_rows(pool: Pool, budget: Budget, n_readers: int = 1) -> SharedRows:
             f"Got a pool of type {type(pool).__name__}; the process backend reads tables only. Use backend='inline'."
         )
     first = pool.X.first if isinstance(pool.X, StackedTable) else pool.X
-    file = MappedFile.find(first) if has_fixed_row_size(pool.X) else None
-    if file is not None:
-        return MappedFileRows(pool, file, budget)
+    found = MappedFile.find(first) if has_fixed_row_size(pool.X) else None
+    if found is not None:
+        return MappedFileRows(pool, found, budget)
     return (RowMap if n_readers == 1 else AppendOnlyRowMap)(pool, budget)
 
 
@@ -113,21 +113,27 @@ class MappedFileRows(SharedRows):
     A second table of the pool is mapped too if it has a file; otherwise its rows are copied as they are used.
     """
 
-    def __init__(self, pool: TablePool, file: MappedFile, budget: Budget) -> None:
+    def __init__(self, pool: TablePool, first: tuple[MappedFile, SharedFile], budget: Budget) -> None:
         self._budget = budget
+        self._copied: Array | None = None
+        found = [first]
+        if isinstance(pool.X, StackedTable):
+            found.append(MappedFile.find(pool.X.second) or self._prepare_copy(pool.X.second, len(pool.X.first)))
         sources = (pool.y.column, *pool.row_params.values())
         columns = tuple(map(SharedColumn.from_array, sources))
-        second = pool.X.second if isinstance(pool.X, StackedTable) else None
-        second_table = None if second is None else MappedFile.find(second) or SharedColumn.from_array(second)
-        self.layout = RowLayout(columns, pool.y.without_rows(), tuple(pool.row_params), file, second_table)
-        self._copied = second if isinstance(second_table, SharedColumn) else None
-        self.files = create_files(len(sources) + (self._copied is not None))
-        for shared_file, source in zip(self.files, sources, strict=False):
-            shared_file.write_rows(source, 0)
-        if self._copied is not None:
-            self._first_copied = len(pool) - len(self._copied)
-            self._map = self.files[-1].map_array(self._copied.shape, self._copied.dtype)
-            self._is_shared = np.zeros(len(self._copied), dtype=np.bool_)
+        tables, files = zip(*found, strict=True)
+        self.layout = RowLayout(columns, pool.y.without_rows(), tuple(pool.row_params), tables)
+        self.files = (*create_files(len(sources)), *files)
+        for file, source in zip(self.files, sources, strict=False):
+            file.write_rows(source, 0)
+
+    def _prepare_copy(self, table: Array, first: int) -> tuple[MappedFile, SharedFile]:
+        """Return a file for a table whose rows are copied as they are used; its first row has this number."""
+        file = SharedFile.create()
+        self._copied, self._first_copied = table, first
+        self._map = file.map_array(table.shape, table.dtype)
+        self._is_shared = np.zeros(len(table), dtype=np.bool_)
+        return MappedFile("", 0, table.shape, self._map.strides, table.dtype), file
 
     def share_training_rows(self, rows: Rows) -> RowSelection:
         """Return the rows' positions in the file."""
