@@ -12,7 +12,7 @@ from fitwithin._pools.pool import LabeledRows, TablePool
 from fitwithin._pools.tables import concatenate, is_contiguous, take_rows
 from fitwithin.backends._dask.cluster import Cluster
 from fitwithin.backends._process.row_reader import RowLayout
-from fitwithin.backends._process.shared_rows import make_row_layout
+from fitwithin.backends._process.shared_rows import list_row_columns, make_row_layout
 
 _PARTITIONS_PER_WORKER = 2
 """Parts of a plain table for each worker, so that a worker that is lost costs half of its share at a time."""
@@ -94,7 +94,7 @@ def scatter_table(pool: TablePool, cluster: Cluster) -> Partitions:
         return cluster.scatter(part, workers[number % len(workers)])
 
     futures = [send(number) for number in range(n_parts)]
-    return Partitions(futures, np.diff(bounds), make_row_layout(pool), send)
+    return Partitions(futures, np.diff(bounds), make_row_layout(pool, list_row_columns(pool)), send)
 
 
 def join_rows(parts: list[LabeledRows], order: Rows | None = None) -> LabeledRows:

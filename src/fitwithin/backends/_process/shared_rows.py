@@ -15,7 +15,8 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -96,15 +97,16 @@ def share_rows(pool: Pool, budget: Budget, n_readers: int = 1) -> SharedRows:
     return (RowMap if n_readers == 1 else AppendOnlyRowMap)(pool, budget)
 
 
-def list_row_columns(pool: TablePool) -> tuple[Array, ...]:
+def list_row_columns(pool: TablePool | DiskPool) -> tuple[Array, ...]:
     """Return what has one entry of one size for each row: target, row_params, and the features of a plain array."""
-    return (pool.y.column, *pool.row_params.values(), *((pool.X,) if has_fixed_row_size(pool.X) else ()))
+    features = (pool.X,) if isinstance(pool, TablePool) and has_fixed_row_size(pool.X) else ()
+    return (pool.y.column, *pool.row_params.values(), *features)
 
 
-def make_row_layout(pool: TablePool) -> RowLayout:
+def make_row_layout(pool: TablePool | DiskPool, columns: Sequence[Array]) -> RowLayout:
     """Return how rows with these columns lie in shared files."""
-    columns = tuple(map(SharedColumn.from_array, list_row_columns(pool)))
-    return RowLayout(columns, pool.y.without_rows(), tuple(pool.row_params))
+    shared_columns = tuple(map(SharedColumn.from_array, columns))
+    return RowLayout(shared_columns, pool.y.without_rows(), tuple(pool.row_params))
 
 
 class MappedFileRows(SharedRows):
@@ -119,10 +121,9 @@ class MappedFileRows(SharedRows):
         found = [first]
         if isinstance(pool.X, StackedTable):
             found.append(MappedFile.find(pool.X.second) or self._prepare_copy(pool.X.second, len(pool.X.first)))
-        sources = (pool.y.column, *pool.row_params.values())
-        columns = tuple(map(SharedColumn.from_array, sources))
         tables, files = zip(*found, strict=True)
-        self.layout = RowLayout(columns, pool.y.without_rows(), tuple(pool.row_params), tables)
+        *sources, _ = list_row_columns(pool)
+        self.layout = replace(make_row_layout(pool, sources), tables=tables)
         self.files = (*create_files(len(sources)), *files)
         for file, source in zip(self.files, sources, strict=False):
             file.write_rows(source, 0)
@@ -159,7 +160,7 @@ class RowMap(SharedRows):
         self._budget = budget
         self._table = pool.X
         self._sources = list_row_columns(pool)
-        self.layout = make_row_layout(pool)
+        self.layout = make_row_layout(pool, self._sources)
         columns = self.layout.columns
         is_plain = has_fixed_row_size(pool.X)
         self.files = create_files(len(columns) + (not is_plain))
@@ -336,14 +337,7 @@ class SpooledRows(SharedRows):
 
     def __init__(self, pool: DiskPool) -> None:
         self._pool = pool
-        columns = (pool.y.column, *pool.row_params.values())
-        self.layout = RowLayout(
-            tuple(map(SharedColumn.from_array, columns)),
-            pool.y.without_rows(),
-            tuple(pool.row_params),
-            spool=pool.layout,
-            index=pool.index,
-        )
+        self.layout = replace(make_row_layout(pool, list_row_columns(pool)), spool=pool.layout, index=pool.index)
         self.files = tuple(SharedFile(os.dup(file)) for file in pool.spool.files.values())
 
     def share_training_rows(self, rows: Rows) -> RowSelection:
