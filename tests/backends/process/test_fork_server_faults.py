@@ -296,6 +296,8 @@ def test_server_and_learner_end_with_a_program_that_was_forked_during_fit(tmp_pa
         env={**os.environ, "TMPDIR": str(tmp_path)},
     )
     fork = psutil.Process(int(program.stdout.readline()))
+    # The folder is there before the first worker is.
+    assert wait_until(lambda: len(psutil.Process(program.pid).children(recursive=True)) > 2)
     others = [child for child in psutil.Process(program.pid).children(recursive=True) if child != fork]
 
     program.kill()
