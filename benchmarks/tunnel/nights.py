@@ -16,8 +16,8 @@ import numpy as np
 from recording import Recording
 from replay import RECORDINGS, find_oracle, find_recordings, make_teacher, run_session
 
-from fitwithin._core.experienced_cost import thin_out
 from fitwithin._core.log import LOGGER
+from fitwithin._session.experience import thin_out
 
 RATIOS = (0.1, 0.25, 0.5, 0.8)
 """Time limits, as multiples of the seconds of every row on the machine of the second night."""

@@ -27,11 +27,11 @@ from table import format_tables
 
 from fitwithin import LearnerFailed, NoModelInTime
 from fitwithin._core.budget import Budget
-from fitwithin._core.experienced_cost import ExperiencedCost
 from fitwithin._core.log import LOGGER
 from fitwithin._core.records import Lesson, Returns, teach
 from fitwithin._core.target import Labels
 from fitwithin._pools.pool import TablePool
+from fitwithin._session.experience import ExperiencedCost
 from fitwithin._session.inputs.fit_arguments import find_teacher
 from fitwithin._session.inputs.fit_inputs import FitInputs
 from fitwithin._session.result import SessionResult

@@ -15,10 +15,10 @@ if _typing.TYPE_CHECKING:
         NoModelInMemory,
         NoModelInTime,
     )
-    from fitwithin._core.forecast import Forecast
     from fitwithin._core.rounds import Round
     from fitwithin._regressor import TimeConstrainedRegressor
     from fitwithin._search import TimeConstrainedSearch
+    from fitwithin._session.forecast import Forecast
 
 __all__ = [
     "CheckpointWarning",
@@ -38,7 +38,7 @@ __all__ = [
 __version__ = "0.3.0"
 
 _MODULES = {
-    "Forecast": "fitwithin._core.forecast",
+    "Forecast": "fitwithin._session.forecast",
     "Round": "fitwithin._core.rounds",
     "TimeConstrainedClassifier": "fitwithin._classifier",
     "TimeConstrainedRegressor": "fitwithin._regressor",

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from fitwithin import TimeConstrainedClassifier, TimeConstrainedSearch
 from fitwithin._core.cost import CostModel
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._core.experienced_cost import ExperiencedCost, thin_out
+from fitwithin._session.experience import ExperiencedCost, thin_out
 
 rng = np.random.default_rng(0)
 X = rng.random((3_000, 4))

@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin import TimeConstrainedClassifier, TimeConstrainedSearch
 from fitwithin._core.cost import CostEstimates, CostModel, LearnerTraits
-from fitwithin._core.forecast import LearningCurve
+from fitwithin._session.forecast import LearningCurve
 from fitwithin.teachers._auto.simulation import SimulatedFit
 
 X, y = make_classification(4_000, random_state=0)

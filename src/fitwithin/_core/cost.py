@@ -339,10 +339,9 @@ class CostEstimates:
 
         Only one that cannot be stopped is refused, unless it is nearly sure to end.
         """
-        if self.can_stop_early or self.killable or not self.cost.fits.n_sizes:
-            return True
-        chance = self.chance_to_end(rows, self.seconds_left - self.overhead_seconds(rows))
-        return chance >= _MIN_CHANCE_UNKILLABLE
+        may_overrun = self.can_stop_early or self.killable or not self.cost.fits.n_sizes
+        seconds = self.seconds_left - self.overhead_seconds(rows)
+        return may_overrun or self.chance_to_end(rows, seconds) >= _MIN_CHANCE_UNKILLABLE
 
     @property
     def worth_share(self) -> float:

@@ -20,7 +20,7 @@ _SHOWN_WEIGHT = 0.3
 # Least share of the seconds that grows with the rows, whatever two fits show.
 _LEAST_GROWING_SHARE = 0.05
 # A fit that is shorter than this many seconds says nothing about growth: a pause of the machine takes as long.
-_MIN_TELLING_SECONDS = 0.03
+MIN_TELLING_SECONDS = 0.03
 
 # Prior standard deviation of log(real / predicted): for a size that was seen, and what is added for each unit of
 # log(rows / most rows so far) by a learner that is not known.
@@ -119,7 +119,7 @@ class SecondsByRows:
         """Predict the seconds beyond the largest size: a constant and a part that grows, or a power of the rows."""
         (small, large), (less, more) = sizes[-2:], seconds[-2:]
         ratio = rows / large
-        shown = math.log(more / less) / math.log(large / small) if less >= _MIN_TELLING_SECONDS else self._growth
+        shown = math.log(more / less) / math.log(large / small) if less >= MIN_TELLING_SECONDS else self._growth
         shown = min(shown, _MAX_SHOWN)
         if shown >= self._growth:
             return more * math.pow(ratio, self._growth + _SHOWN_WEIGHT * (shown - self._growth))
@@ -143,6 +143,11 @@ class FitCost:
     spread : float, default=0.2
         Standard deviation of log(real / predicted) for each unit of log(rows) beyond the largest size.
 
+    Attributes
+    ----------
+    rows_so_far : int or None
+        Rows of the largest fit that counts for chances, while larger ones of another night are doubted.
+
     Examples
     --------
     >>> cost = FitCost(1.0)
@@ -162,6 +167,7 @@ class FitCost:
         # log(real / predicted) of every fit after the first, divided by its prior standard deviation.
         self._residuals: list[float] = []
         self._knows_an_end = False
+        self.rows_so_far: int | None = None
 
     def observe(self, rows: int, seconds: float, setup_seconds: float | None = None, *, is_guess: bool = False) -> None:
         """Learn from a fit.
@@ -178,8 +184,8 @@ class FitCost:
             Whether it was stopped, and its end is a guess, which tells nothing about the errors of predictions.
         """
         predicted = self.seconds(rows)
-        if self._knows_an_end and not is_guess and max(seconds, predicted) > _MIN_TELLING_SECONDS:
-            residual = math.log(max(seconds, _MIN_TELLING_SECONDS) / max(predicted, _MIN_TELLING_SECONDS))
+        if self._knows_an_end and not is_guess and max(seconds, predicted) > MIN_TELLING_SECONDS:
+            residual = math.log(max(seconds, MIN_TELLING_SECONDS) / max(predicted, MIN_TELLING_SECONDS))
             error = residual / self._prior_deviation(rows)
             self._residuals.append(min(max(error, -_MAX_RESIDUAL), _MAX_RESIDUAL))
         self._knows_an_end |= not is_guess
@@ -195,8 +201,8 @@ class FitCost:
 
     @property
     def largest_known_rows(self) -> int:
-        """Rows of the largest observed fit; 1 before the first."""
-        return max(self._steps.observed, default=1)
+        """Rows of the largest observed fit that counts; 1 before the first."""
+        return self.rows_so_far or max(self._steps.observed, default=1)
 
     @property
     def knows_first_fit_only(self) -> bool:
@@ -240,7 +246,7 @@ class FitCost:
 
     def _prior_deviation(self, rows: int) -> float:
         distance = math.log(max(1.0, rows / self.largest_known_rows))
-        telling = sum(self.seconds(size) >= _MIN_TELLING_SECONDS for size in self._steps.observed)
+        telling = sum(self.seconds(size) >= MIN_TELLING_SECONDS for size in self._steps.observed)
         factor = _ONE_SIZE_FACTOR if telling < 2 else 1.0
         return factor * math.hypot(_PRIOR_DEVIATION, self._spread * distance)
 

@@ -305,27 +305,19 @@ def encode_integers(column: Array, max_range: int) -> tuple[Array, Array, Array]
     np.subtract(column, low, out=offsets, dtype=wide, casting="unsafe")
     counts = count_codes(offsets, n_offsets)
     found = np.flatnonzero(counts)
+    if len(found) < n_offsets:
+        number_of_offset = np.cumsum(counts > 0) - 1
+        for chunk in _list_chunks(len(offsets), 0):
+            # It converts its input to 8 bytes a row.
+            offsets[chunk] = number_of_offset[offsets[chunk]]
     # Narrow integer types may overflow in this sum, and wrap around to the right class.
-    classes = found.astype(column.dtype) + low
-    return classes, offsets if len(found) == n_offsets else _close_gaps(offsets, found), counts[found]
+    return found.astype(column.dtype) + low, offsets, counts[found]
 
 
 def _list_chunks(n_rows: int, n_counts: int) -> Iterator[slice]:
     """Yield slices of rows, with at least `n_counts` rows so that adding up counts is no more work than counting."""
     size = max(_CHUNK_ROWS, n_counts)
     return (slice(start, start + size) for start in range(0, n_rows, size))
-
-
-def _close_gaps(offsets: Array, found: Array) -> Array:
-    """Number the offsets that were found from 0 on."""
-    dtype = np.min_scalar_type(len(found) - 1)
-    code_of_offset = np.zeros(found[-1] + 1, dtype=dtype)
-    code_of_offset[found] = np.arange(len(found))
-    codes = np.empty(len(offsets), dtype=dtype)
-    for chunk in _list_chunks(len(offsets), 0):
-        # It converts its input to 8 bytes a row.
-        codes[chunk] = code_of_offset[offsets[chunk]]
-    return codes
 
 
 def refuse_unknown_labels(labels: list[Any]) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from fitwithin._core.records import Answers, Lesson, Returns, Rows, examine
-from fitwithin._pools.decks.deck import Deck, FirstSize, check_fraction
+from fitwithin._core.records import Answers, Lesson, Rows, examine
+from fitwithin._pools.decks.deck import Deck, check_fraction
 from fitwithin.teachers._base import Requests
+from fitwithin.teachers._tct import TCT
 
 
-class TCTActive(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class TCTActive(TCT):
     """Double the lesson in each round; a fraction of the new rows are those that the last model is least certain of.
 
     The learner needs `predict_proba`.
@@ -40,13 +40,8 @@ class TCTActive(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no t
     8
     """
 
-    returns: Returns = "best"
     needs = ("predict_proba",)
     classes_only = True
-
-    def __init__(self, *, alpha: float = 0.2, first: FirstSize = 0.005) -> None:
-        self.alpha = alpha
-        self.first = first
 
     def teach(self, deck: Deck) -> Requests:
         """Yield a lesson, and an exam on twice as many rows, in each round."""
@@ -57,9 +52,9 @@ class TCTActive(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no t
             if not deck.left:
                 return "all rows"
             answers = yield from examine(deck.deal(2 * len(lesson)), margins=True)
-            lesson = np.concatenate([lesson, *self._choose_new_rows(deck, len(lesson), answers)])
+            lesson = np.concatenate([lesson, *self._choose_least_certain(deck, len(lesson), answers)])
 
-    def _choose_new_rows(self, deck: Deck, n_new: int, answers: Answers) -> tuple[Rows, Rows]:
+    def _choose_least_certain(self, deck: Deck, n_new: int, answers: Answers) -> tuple[Rows, Rows]:
         """Return the least certain rows, and random ones of the others."""
         if answers.margins is None:
             raise TypeError("Answers came without margins, which TCTActive needs. Send Answers(rows, wrong, margins).")
