@@ -26,8 +26,6 @@ MIN_TELLING_SECONDS = 0.03
 # log(rows / most rows so far) by a learner that is not known.
 _PRIOR_DEVIATION = 0.08
 DEFAULT_SPREAD = 0.2
-# A factor on all of them while only one size took long enough to tell how the seconds grow.
-_ONE_SIZE_FACTOR = 1.4
 # Share of a first set-up, of few rows, that grows with them: the rest is reading and starting.
 _FIRST_GROWING_SHARE_OF_SETUP = 0.6
 # Most standard deviations that one fit counts for: a pause of the machine says little about the next fit.
@@ -246,9 +244,7 @@ class FitCost:
 
     def _prior_deviation(self, rows: int) -> float:
         distance = math.log(max(1.0, rows / self.largest_known_rows))
-        telling = sum(self.seconds(size) >= MIN_TELLING_SECONDS for size in self._steps.observed)
-        factor = _ONE_SIZE_FACTOR if telling < 2 else 1.0
-        return factor * math.hypot(_PRIOR_DEVIATION, self._spread * distance)
+        return math.hypot(_PRIOR_DEVIATION, self._spread * distance)
 
     def observations(self) -> dict[str, Any]:
         """Return everything that was learned, as values for JSON."""

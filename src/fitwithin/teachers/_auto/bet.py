@@ -18,7 +18,7 @@ _SURE_CHANCE = 0.7  # with which every row is taken, although fewer would have t
 _MAX_MEASUREMENTS = 2
 _FIRST_STEPS = 0.05  # of all steps, before a fit is projected
 _SCOUT_SHARE = 0.15  # of the seconds that the bet should take
-_SCOUT_CHANCE = 0.65  # least chance that it takes no more
+_SCOUT_CHANCE = 0.72  # least chance that it takes no more
 _SCOUT_GROWTH = 2  # least ratio to the rows that were measured
 
 _SAFE_CHANCE = 0.8  # least chance to end of a lesson beside a bet
