@@ -215,7 +215,8 @@ class TablePool(Pool):
         table = self.training_table
         if not (is_frame(table) or (isinstance(table, np.ndarray) and table.ndim > 1)):
             return lesson[:0]
-        return find_missing_values(self.X, lesson, drop_repeats(sample(count_sample_rows(self.X))))
+        count = min(_MAX_SAMPLE_ROWS, _MAX_CELLS // max(1, int(np.prod(self.X.shape[1:]))))
+        return find_missing_values(self.X, lesson, drop_repeats(sample(count)))
 
 
 class StackedTable:
@@ -241,12 +242,8 @@ class StackedTable:
         self.first = first
         self.second = second
         self.shape: tuple[int, ...] = (first.shape[0] + second.shape[0], *first.shape[1:])
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the values in two arrays."""
-        dtype: np.dtype[Any] = self.first.dtype
-        return dtype
+        # Frames have none.
+        self.dtype = getattr(first, "dtype", None)
 
     def __getitem__(self, rows: Rows) -> Any:
         n_first = self.first.shape[0]
@@ -281,11 +278,6 @@ def knows_fitted_values_only(learner: Any) -> bool:
     """
     parts = learner.get_params(deep=True).values() if hasattr(learner, "get_params") else ()
     return any(getattr(part, "handle_unknown", None) == "error" for part in (learner, *parts))
-
-
-def count_sample_rows(X: Any) -> int:
-    """Return the rows of a table to look at."""
-    return min(_MAX_SAMPLE_ROWS, _MAX_CELLS // max(1, int(np.prod(X.shape[1:]))))
 
 
 def find_missing_values(X: Any, lesson: Rows, sample: Rows) -> Rows:

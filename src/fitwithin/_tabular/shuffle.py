@@ -215,11 +215,14 @@ class _Shuffle:
         """Write the rows of a part in random order."""
         with self._lock:  # A reader is not made for several threads.
             batches = [block.get_batch(number) for block in self._block_files]
+        labels = self.blocks.categories
         table = pa.concat_tables([pa.Table.from_batches([batch]) for batch in batches], promote_options="default")
         rows = _take(table, np.random.default_rng([self.state.seed, 1, number]).permutation(len(table)))
         columns = [
-            values if labels is None else pa.DictionaryArray.from_arrays(values, labels, ordered=field.type.ordered)
-            for values, field, labels in zip(rows.columns, self.blocks.schema, self.blocks.categories, strict=True)
+            pa.DictionaryArray.from_arrays(values, labels[field.name], ordered=field.type.ordered)
+            if field.name in labels
+            else values
+            for values, field in zip(rows.columns, self.blocks.schema, strict=True)
         ]
         schema = self.blocks.schema.with_metadata(self.blocks.metadata)
         options = pa.ipc.IpcWriteOptions(compression="lz4")

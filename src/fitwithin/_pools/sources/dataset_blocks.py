@@ -100,14 +100,9 @@ class DatasetBlocks:
             survey = _survey_columns(schema, self._blocks, check, only_categories=as_stored)
         self.metadata: Mapping[bytes, bytes] | None = schema.metadata
         self._types = ColumnTypes(schema, survey)
-        self.schema = self._types.schema
+        self.schema, self.categories = self._types.schema, self._types.categories
         self.n_blocks = len(self._blocks)
         self.to_frame: Callable[[pa.Table], Any] = self._types.to_pandas
-
-    @property
-    def categories(self) -> list[pa.Array | None]:
-        """Those of each categorical column; None for any other."""
-        return [self._types.categories.get(name) for name in self.schema.names]
 
     def read(self, number: int, names: Sequence[str]) -> pa.Table:
         """Read these columns of one block, in this order."""

@@ -41,7 +41,7 @@ class JoinedBlocks:
         self.rests = first.rests | {first.n_blocks + number for number in second.rests}
         self.to_frame: Callable[[pa.Table], Any] = first.to_frame
         # Other blocks than those of pyarrow have no categorical columns.
-        self._categories = dict(zip(first.schema.names, getattr(first, "categories", ()), strict=False))
+        self._categories: Mapping[str, pa.Array] = getattr(first, "categories", {})
 
     def read(self, number: int, names: Sequence[str]) -> pa.Table:
         """Read these columns of one block, in this order."""

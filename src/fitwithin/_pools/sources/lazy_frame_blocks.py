@@ -60,13 +60,12 @@ class LazyFrameBlocks:
             self._frame = selected
             self._block_rows = max(1, _BLOCK_VALUES // max(1, len(self.schema)))
             self._stored = None if can_be_sliced(selected, self._block_rows) else self._store(folder, check)
-            if self._stored is None:
-                self._n_rows = int(selected.select(pl.len()).collect().item())
-                self.n_blocks = -(-self._n_rows // self._block_rows)
-            else:
-                self.n_blocks = pa.ipc.open_file(pa.BufferReader(self._stored)).num_record_batches
+            self._n_rows = (
+                int(selected.select(pl.len()).collect().item()) if self._stored is None else self._stored.num_rows
+            )
+            self.n_blocks = -(-self._n_rows // self._block_rows)
 
-    def _store(self, folder: Any, check: Check) -> pa.Buffer:
+    def _store(self, folder: Any, check: Check) -> pa.Table:
         """Return the result of the query in a mapped file without a name."""
         folder = tempfile.gettempdir() if folder is None else folder
         with (
@@ -74,24 +73,20 @@ class LazyFrameBlocks:
             tempfile.TemporaryDirectory(prefix=f"fitwithin-{os.getpid()}-", dir=folder) as name,
         ):
             path = os.path.join(name, "query.arrow")
-            self._n_rows = 0
             with pa.ipc.new_file(path, self.schema) as writer:
                 for batch in _collect_batches(self._frame, self._block_rows):
                     check()
                     writer.write_table(_to_arrow(batch, self.schema), max_chunksize=self._block_rows)
-                    self._n_rows += len(batch)
             with pa.memory_map(path) as file:
-                return file.read_buffer()
+                return pa.ipc.open_file(file).read_all()
 
     def read(self, number: int, names: Sequence[str]) -> pa.Table:
         """Read these columns of one block, in this order."""
+        first = number * self._block_rows
+        if self._stored is not None:
+            return self._stored.select(list(names)).slice(first, self._block_rows)
         with translate_query_errors():
-            if self._stored is None:
-                rows = self._frame.select(names).slice(number * self._block_rows, self._block_rows)
-                return _to_arrow(rows.collect(), self.schema)
-            # A reader of its own for each thread.
-            batch = pa.ipc.open_file(pa.BufferReader(self._stored)).get_batch(number)
-            return pa.Table.from_batches([batch]).select(list(names))
+            return _to_arrow(self._frame.select(names).slice(first, self._block_rows).collect(), self.schema)
 
     def name_block(self, number: int) -> str:
         """Return the same name for all blocks."""

@@ -24,6 +24,7 @@ from fitwithin.backends._dask.partitions import scatter_table
 from fitwithin.backends._dask.worker_runner import SessionSetup, write_model_file
 from fitwithin.backends._dask.worker_session import close_session, stop_runner
 from fitwithin.backends._process.backend import pickle_learner
+from fitwithin.backends._process.connection import WorkerSetup
 from fitwithin.backends._process.saved_model import ProcessModel
 from fitwithin.backends._process.subprocesses import ProcessState
 
@@ -102,8 +103,8 @@ class DaskRunner:
         def prepare(cluster: Cluster) -> PreparedCluster:
             partitions = pool.partitions if isinstance(pool, ClusterPool) else scatter_table(pool, cluster)
             # A task holds it, so that Dask can make it again if its worker is lost.
-            rows = partitions.layout, len(partitions)
-            setup = cluster.submit(SessionSetup, cluster.key, body, state, settings.seed, settings.memory_limit, *rows)
+            told = WorkerSetup(body, partitions.layout, state, settings.seed)
+            setup = cluster.submit(SessionSetup, cluster.key, told, settings.memory_limit, len(partitions))
             return PreparedCluster(cluster, partitions, setup)
 
         # Without any time left, the first call of the session says so.

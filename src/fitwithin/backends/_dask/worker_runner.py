@@ -52,41 +52,35 @@ class SessionSetup:
     ----------
     key : str
         Tells sessions apart.
-    pickled_learner : bytes
-        The unfitted learner and its `FitSettings`, pickled.
-    process_state : ProcessState
-        The program's global settings. Folders and variables stay those of the worker.
-    seed, memory_limit : int or None
+    learner : WorkerSetup
+        The learner, with the program's global settings. Folders and variables stay those of the worker.
+    memory_limit : int or None
         See `FitSettings`.
-    layout : RowLayout
-        Types of the rows.
     n_rows : int
         Rows of the pool.
     """
 
     key: str
-    pickled_learner: bytes
-    process_state: ProcessState
-    seed: int | None
+    learner: WorkerSetup
     memory_limit: int | None
-    layout: RowLayout
     n_rows: int
 
-    def local_state(self) -> ProcessState:
-        """Return the settings for a learner on this machine."""
-        here, there = ProcessState.current(), self.process_state
+    def adapt_learner(self) -> WorkerSetup:
+        """Return the learner with the settings for this machine."""
+        here, there = ProcessState.current(), self.learner.process_state
         filters = there.pickled_filters
         try:
             pickle.loads(filters)
         except Exception:  # a warning class of a module that this machine does not have
             filters = here.pickled_filters
-        return replace(
+        state = replace(
             here,
             pickled_filters=filters,
             sklearn_config=there.sklearn_config,
             numpy_errors=there.numpy_errors,
             recursion_limit=there.recursion_limit,
         )
+        return replace(self.learner, process_state=state)
 
 
 class ReceivedRows(SharedRows):
@@ -181,9 +175,8 @@ class WorkerRunner(ProcessRunner):
     def open_beside(cls, first: ProcessRunner, budget: Budget, setup: SessionSetup) -> WorkerRunner:
         """Return a runner with a process of its own that the same host starts."""
         runner = cls(first.host, budget, first)
-        runner.rows = ReceivedRows(setup.layout, setup.n_rows, budget)
-        worker_setup = WorkerSetup(setup.pickled_learner, setup.layout, setup.local_state(), setup.seed)
-        runner._prepared_process = PreparedProcess(runner.rows, worker_setup, setup.memory_limit, 1)
+        runner.rows = ReceivedRows(setup.learner.layout, setup.n_rows, budget)
+        runner._prepared_process = PreparedProcess(runner.rows, setup.adapt_learner(), setup.memory_limit, 1)
         return runner
 
     def __exit__(self, *exc_info: object) -> None:

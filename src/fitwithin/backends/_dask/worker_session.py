@@ -237,7 +237,7 @@ class WorkerSession:
                 if found is not None:
                     found.close()
                 if not self._parts:
-                    self._first.host.import_modules(find_modules(setup.pickled_learner))
+                    self._first.host.import_modules(find_modules(setup.learner.pickled_learner))
                 learner, examiner = (WorkerRunner.open_beside(self._first, self.budget, setup) for _ in range(2))
                 found = self._parts[number] = RunnerTasks(attempt, learner, examiner)
             return found
