@@ -80,12 +80,15 @@ class LabeledRows:
     def __len__(self) -> int:
         return len(self.y)
 
+    def take(self, rows: Rows) -> LabeledRows:
+        """Return some of these rows."""
+        row_params = {name: column[rows] for name, column in self.row_params.items()}
+        return LabeledRows(take_rows(self.X, rows), self.y[rows], row_params)
+
     def split(self, size: int) -> Iterator[LabeledRows]:
         """Yield the same rows in order, `size` at a time."""
         for start in range(0, len(self), size):
-            rows = np.arange(start, min(start + size, len(self)))
-            row_params = {name: column[rows] for name, column in self.row_params.items()}
-            yield LabeledRows(take_rows(self.X, rows), self.y[rows], row_params)
+            yield self.take(np.arange(start, min(start + size, len(self))))
 
     @property
     def weights(self) -> Array | None:

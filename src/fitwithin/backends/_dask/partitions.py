@@ -9,7 +9,7 @@ import numpy as np
 
 from fitwithin._core.records import Rows
 from fitwithin._pools.pool import LabeledRows, TablePool
-from fitwithin._pools.tables import concatenate, is_contiguous, take_rows
+from fitwithin._pools.tables import concatenate, is_contiguous
 from fitwithin.backends._dask.cluster import Cluster
 from fitwithin.backends._process.row_reader import RowLayout
 from fitwithin.backends._process.shared_rows import list_row_columns, make_row_layout
@@ -64,7 +64,7 @@ class Partitions:
     def take(self, cluster: Cluster, rows: Rows) -> list[Any]:
         """Have workers take out rows, which ascend; return a future of `LabeledRows` for each partition."""
         return [
-            cluster.submit(take_part, partition, cluster.pass_rows(positions))
+            cluster.submit(LabeledRows.take, partition, cluster.pass_rows(positions))
             for partition, _, positions in self.split(rows)
         ]
 
@@ -104,10 +104,4 @@ def join_rows(parts: list[LabeledRows], order: Rows | None = None) -> LabeledRow
         np.concatenate([part.y for part in parts]),
         {name: np.concatenate([part.row_params[name] for part in parts]) for name in parts[0].row_params},
     )
-    return joined if order is None or is_contiguous(order) else take_part(joined, order)
-
-
-def take_part(rows: LabeledRows, chosen: Any) -> LabeledRows:
-    """Return some of these rows."""
-    row_params = {name: column[chosen] for name, column in rows.row_params.items()}
-    return LabeledRows(take_rows(rows.X, chosen), rows.y[chosen], row_params)
+    return joined if order is None or is_contiguous(order) else joined.take(order)

@@ -19,7 +19,7 @@ from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, 
 from fitwithin._core.records import Exam, Mask, Purpose, Rows
 from fitwithin._pools.pool import LabeledRows
 from fitwithin.backends._base import ExamReport, FitReport, ScoreReport
-from fitwithin.backends._dask.partitions import join_rows, take_part
+from fitwithin.backends._dask.partitions import join_rows
 from fitwithin.backends._dask.worker_runner import ModelBytes, SessionSetup, WorkerRunner
 from fitwithin.backends._exam_predictions import ExamPredictions
 from fitwithin.backends._process.backend import Process
@@ -172,7 +172,7 @@ class RunnerTasks:
                     self.model = None
                     self.examiner.adopt_model(body.body)
                     self.model = body.lesson
-                answers = self.examiner.answer(numbers, take_part(partition, positions), margins, kill_after)
+                answers = self.examiner.answer(numbers, partition.take(positions), margins, kill_after)
             except LearnerDied:
                 self.model = None
                 raise
@@ -217,11 +217,11 @@ class WorkerSession:
     def __init__(self, seconds: float) -> None:
         self.budget = Budget(seconds)
         self._first = Process().open(self.budget)
-        self._parts: dict[int, RunnerTasks] = {}
+        self.runners: dict[int, RunnerTasks] = {}
         self._lock = threading.Lock()
         self._is_closed = False
 
-    def parts(self, number: int, attempt: int, setup: SessionSetup) -> RunnerTasks:
+    def open_runner(self, number: int, attempt: int, setup: SessionSetup) -> RunnerTasks:
         """Return what a runner of the program has here, without anything of an earlier attempt.
 
         Raises
@@ -230,28 +230,23 @@ class WorkerSession:
             If the attempt is over, or the session.
         """
         with self._lock:
-            found = self._parts.get(number)
+            found = self.runners.get(number)
             if self._is_closed or (found is not None and found.attempt > attempt):
                 raise TimeoutError
             if found is None or found.attempt < attempt:
                 if found is not None:
                     found.close()
-                if not self._parts:
+                if not self.runners:
                     self._first.host.import_modules(find_modules(setup.learner.pickled_learner))
                 learner, examiner = (WorkerRunner.open_beside(self._first, self.budget, setup) for _ in range(2))
-                found = self._parts[number] = RunnerTasks(attempt, learner, examiner)
+                found = self.runners[number] = RunnerTasks(attempt, learner, examiner)
             return found
-
-    def stop(self, number: int) -> None:
-        """Kill what one runner of the program has here."""
-        if number in self._parts:
-            self._parts[number].stop()
 
     def close(self) -> None:
         """End all processes and release the rows."""
         with self._lock:
             self._is_closed = True
-        for parts in self._parts.values():
+        for parts in self.runners.values():
             parts.close()
         self._first.__exit__()
 
@@ -298,7 +293,7 @@ def run_task(setup: SessionSetup, seconds: float, number: int, attempt: int, met
         Its arguments.
     """
     try:
-        tasks = open_session(setup.key, seconds).parts(number, attempt, setup)
+        tasks = open_session(setup.key, seconds).open_runner(number, attempt, setup)
         return Outcome(getattr(tasks, method)(*arguments))
     except (OutOfTime, OutOfMemory, LearnerRaised, LearnerDied) as failure:
         return Outcome(failure=failure)
@@ -315,8 +310,8 @@ def start_session(key: str, seconds: float) -> None:
 def stop_runner(key: str, number: int) -> None:
     """Kill what one runner of the program has on this worker."""
     session = _sessions.get(key)
-    if session is not None:
-        session.stop(number)
+    if session is not None and number in session.runners:
+        session.runners[number].stop()
 
 
 def close_session(key: str) -> None:
