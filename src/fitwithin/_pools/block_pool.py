@@ -278,7 +278,7 @@ class DiskPool(BlockPool):
 
         source = open_source(**given, spool=folder, check=check)
         found = read_target(source, regression=regression, check=check)
-        groups = None if source.group is None else read_groups(source, source.group, check)
+        groups = read_groups(source, check)
         if hold_out is not None:
             found = hold_out(found, groups, source.n_validation_blocks)
         return cls(source, found, seed, budget, folder)

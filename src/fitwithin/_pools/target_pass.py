@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -129,28 +129,30 @@ def merge_targets(blocks: list[BlockTarget], weight: str | None, *, regression: 
     return _merge_classes(blocks, block_rows)
 
 
-def read_groups(source: LabeledBlocks, name: str, check: Callable[[], None] = lambda: None) -> Array:
-    """Return a number for the group of each row, from 0 on without gaps, in the order of the data set.
+def read_groups(source: LabeledBlocks, check: Callable[[], None] = lambda: None) -> Array | None:
+    """Return a number for the group of each row, in the order of the data set; None if there are no groups.
 
     Raises
     ------
     UserInputError
         If a group is missing.
     """
-    import pyarrow as pa
+    read = partial(read_block_groups, source)
+    return None if source.group is None else number_groups(_read_blocks(read, source.n_blocks, check), source.group)
 
+
+def read_block_groups(source: LabeledBlocks, number: int) -> pa.ChunkedArray | None:
+    """Return the group of each row of one block; None if there are no groups."""
     from fitwithin._pools.sources.column_types import decode_dictionary
 
-    def read(number: int) -> pa.ChunkedArray:
-        return decode_dictionary(source.blocks.read(number, [name])[name])
-
-    columns = list(_read_blocks(read, source.n_blocks, check))
-    chunks = [chunk for column in columns for chunk in column.chunks]
-    return number_groups(pa.chunked_array(chunks, columns[0].type), name)
+    return None if source.group is None else decode_dictionary(source.blocks.read(number, [source.group])[0])
 
 
-def number_groups(column: pa.ChunkedArray, name: str) -> Array:
-    """Return a number for the group of each row; raise a UserInputError if one is missing."""
+def number_groups(blocks: Iterable[pa.ChunkedArray], name: str) -> Array:
+    """Return a number for the group of each row, from 0 on without gaps; raise a UserInputError if one is missing."""
+    import pyarrow as pa
+
+    column = pa.chunked_array([chunk for block in blocks for chunk in block.chunks])
     _refuse_values(name, "missing", column.null_count)
     numbers: Array = column.dictionary_encode().combine_chunks().indices.to_numpy()
     return numbers

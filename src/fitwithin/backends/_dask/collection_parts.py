@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from dask import delayed
 
 from fitwithin._core.exceptions import UserInputError, join_names
@@ -74,7 +73,7 @@ class FileParts:
         numbers = [part.tolist() for part in np.array_split(np.arange(self._source.n_blocks), n_tasks) if len(part)]
         tasks = [self._cluster.submit(read_file_targets, self._opened, part, regression) for part in numbers]
         targets, groups = _split([pair for part in self._cluster.client.gather(tasks) for pair in part])
-        return targets, None if self._source.group is None else _join_groups(groups, self._source.group)
+        return targets, None if self._source.group is None else number_groups(groups, self._source.group)
 
     def submit(self, place: Place) -> Any:
         """Have a worker read rows; return the future of `LabeledRows`."""
@@ -175,7 +174,7 @@ class CollectionParts:
             raise ValueError(
                 "The labels in y are text in some partitions and numbers in others. Convert them to one type."
             )
-        return targets, self._groups if groups is None else _join_groups(columns, groups)
+        return targets, self._groups if groups is None else number_groups(columns, groups)
 
     def submit(self, place: Place) -> Any:
         """Have a worker compute a partition; return the future of `LabeledRows`."""
@@ -242,10 +241,6 @@ def _open_files(given: dict[str, Any], columns: list[str] | None) -> LabeledBloc
 def _split(found: list[tuple[BlockTarget, Any]]) -> tuple[list[BlockTarget], list[Any]]:
     """Return the targets of all blocks, and the groups of their rows."""
     return [target for target, _ in found], [groups for _, groups in found]
-
-
-def _join_groups(columns: list[Any], name: str) -> Array:
-    return number_groups(pa.chunked_array([pa.array(column, from_pandas=True) for column in columns]), name)
 
 
 def _choose_features(X: Any, *given: Any) -> list[Any]:

@@ -13,7 +13,7 @@ from fitwithin._pools.block_pool import Place
 from fitwithin._pools.pool import LabeledRows
 from fitwithin._pools.sources.blocks import LabeledBlocks
 from fitwithin._pools.tables import take_rows
-from fitwithin._pools.target_pass import BlockTarget, read_block_target, summarize_target
+from fitwithin._pools.target_pass import BlockTarget, read_block_groups, read_block_target, summarize_target
 
 TARGET = "y"
 WEIGHT = "sample_weight"
@@ -27,11 +27,10 @@ def number_rows(X: Any, place: Place, table: pa.Table, target: str, weight: str 
 
 def read_file_targets(source: LabeledBlocks, numbers: Sequence[int], regression: bool) -> list[tuple[BlockTarget, Any]]:
     """Read the target of some blocks of files, and the group of each row if there are groups."""
-
-    def read_groups(number: int) -> Any:
-        return None if source.group is None else np.asarray(source.blocks.read(number, [source.group])[0])
-
-    return [(read_block_target(source, number, regression=regression), read_groups(number)) for number in numbers]
+    return [
+        (read_block_target(source, number, regression=regression), read_block_groups(source, number))
+        for number in numbers
+    ]
 
 
 def read_file_rows(source: LabeledBlocks, place: Place, dtypes: dict[str, Any]) -> LabeledRows:
@@ -65,7 +64,7 @@ def read_partition_target(
         column = f"The column {y if isinstance(y, str) else 'y'!r}"
         sentence = error.sentence.replace(f"The column {TARGET!r}", column)
         raise UserInputError(f"Partition {number} of X: {sentence}", error.hint) from None
-    return found, None if groups is None else np.asarray(X[groups] if isinstance(groups, str) else groups)
+    return found, None if groups is None else pa.chunked_array([pa.array(np.asarray(X[groups]), from_pandas=True)])
 
 
 def read_partition(
