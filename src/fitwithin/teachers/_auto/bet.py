@@ -47,7 +47,11 @@ def teach_bets(state: TeachingState) -> Subgenerator[None]:
     """Teach the largest lessons that should end in time, after measurements in a small part of it."""
     end = state.costs.seconds_left - state.measuring_seconds
     n_measured = 0
-    while may_grow(state) and not state.must_skip_exams:
+    while not state.must_skip_exams:
+        # Up to a memory limit, lessons would grow by ever less.
+        least = _MIN_GROWTH * state.n_trained if state.max_rows < state.n_usable else state.n_trained + 1
+        if state.max_rows < least:
+            return
         n_bet, n_look = choose_bet(state, state.max_rows), 0
         if n_measured < _MAX_MEASUREMENTS:
             n_look = choose_measurement(state, n_bet, state.costs.seconds_left - end)
@@ -61,12 +65,6 @@ def teach_bets(state: TeachingState) -> Subgenerator[None]:
             seconds = 0.0 if n_look < state.max_rows else state.seconds_for_fit(n_rows)
             give_up_over = max(0.0, seconds) / state.costs.worth_share
         yield from state.teach(state.list_rows(n_rows), give_up_over=give_up_over)
-
-
-def may_grow(state: TeachingState) -> bool:
-    """Whether a larger lesson is worth it, if it ends: up to a memory limit, lessons would grow by ever less."""
-    least = _MIN_GROWTH * state.n_trained if state.max_rows < state.n_usable else state.n_trained + 1
-    return state.max_rows >= least
 
 
 def choose_measurement(state: TeachingState, n_bet: int, seconds: float) -> int:

@@ -103,8 +103,7 @@ class SimulatedFit:
         whole, setup = factor * known.cost.fit_seconds(n_rows), known.cost.setup_seconds(n_rows)
         first = min(whole, factor * (setup or 0.0))
         seconds = whole
-        limit = math.inf if lesson.give_up_over is None or not known.knows_steps else lesson.give_up_over
-        gave_up = whole > limit
+        gave_up = lesson.give_up_over is not None and whole > lesson.give_up_over
         if gave_up:
             seconds = first + _FIRST_STEPS * (whole - first)
         elif known.can_stop_early and lesson.stop_after is not None:

@@ -83,7 +83,7 @@ class TeachingState:
         self.failure: LearnerRaised | LearnerDied | None = None
         self._most_rows: float = math.inf
         self._n_exam_rows: int | None = None
-        self._first_score: float | None = None
+        self._first_error = 0.0
         past = deck.resume_point
         if past is None:
             self.order = deck.opening(count_first_rows(deck))
@@ -107,16 +107,11 @@ class TeachingState:
         self.best = replace(past, lesson=self.order)
         self.n_trained = 0 if past.was_cut_short else len(self.order)
 
-    @property
-    def error_exponent(self) -> float:
-        """Power of the rows, times minus one, with which errors fall from the first lesson to the best one."""
-        best, first = self.best, self._first_score
-        if best is None or best.score is None or first is None or len(best.lesson) <= self.n_first:
+    def find_error_exponent(self, n_rows: int, error: float) -> float:
+        """Return the power of the rows, times minus one, with which errors fell from the first lesson to this one."""
+        if n_rows <= self.n_first or not 0 < error < self._first_error:
             return ERROR_EXPONENT
-        less, more = 1 - best.score.value, 1 - first
-        if not 0 < less < more:
-            return ERROR_EXPONENT
-        return min(_MAX_ERROR_EXPONENT, math.log(more / less) / math.log(len(best.lesson) / self.n_first))
+        return min(_MAX_ERROR_EXPONENT, math.log(self._first_error / error) / math.log(n_rows / self.n_first))
 
     def list_rows(self, count: int) -> Rows:
         """Return the first rows of the order, which grows for that."""
@@ -222,7 +217,7 @@ class TeachingState:
             return
         if self._n_exam_rows is None:
             self._n_exam_rows = len(validation.rows)
-            self._first_score = None if validation.score is None else validation.score.value
+            self._first_error = 0.0 if validation.score is None else 1 - validation.score.value
         if report.is_best:
             exams = validation.rows, self.holdout_rows
             self.best = ResumePoint(rows, *exams, validation.score, report.was_cut_short)

@@ -93,7 +93,9 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
             # Fewer rows were tried after it.
             raise state.failure
         if state.must_skip_exams:
-            yield from teach_unexamined(state)
+            # The one lesson whose model needs no exam to be the best.
+            rows = np.arange(deck.pool_size, dtype=state.order.dtype)
+            yield Lesson(rows, stop_after=make_limit(state.costs.seconds_left))
             return "all rows"
         reason = find_stop_reason(state)
         if deck.costs.cost.traits.oversampling_pays if self.oversampling == "auto" else self.oversampling:
@@ -110,12 +112,6 @@ def insure(state: TeachingState) -> Subgenerator[None]:
         has_steps = report is not None and (report.steps or 1) >= _LEAST_STEPS * (report.planned_steps or 1)
         if report is None or has_steps or report.seconds > _LONGER * seconds / 2:
             return
-
-
-def teach_unexamined(state: TeachingState) -> Subgenerator[None]:
-    """Teach every row without an exam: the one lesson whose model needs none to be the best."""
-    rows = np.arange(state.deck.pool_size, dtype=state.order.dtype)
-    yield Lesson(rows, stop_after=make_limit(state.costs.seconds_left))
 
 
 def teach_oversampled(state: TeachingState) -> Subgenerator[None]:
@@ -155,8 +151,9 @@ def refit_with_every_row(state: TeachingState) -> Subgenerator[None]:
     best, deck = state.best, state.deck
     if best is None or best.was_cut_short or len(best.lesson) < state.n_usable or not deck.can_refit:
         return
-    n_rows, score = deck.pool_size, None if best.score is None else best.score.value
-    gain = 0.0 if score is None else abs(1 - score) * (1 - (len(best.lesson) / n_rows) ** state.error_exponent)
+    n_rows, error = deck.pool_size, 0.0 if best.score is None else 1 - best.score.value
+    exponent = state.find_error_exponent(len(best.lesson), error)
+    gain = abs(error) * (1 - (len(best.lesson) / n_rows) ** exponent)
     if gain < _LEAST_GAIN and n_rows > SMALL_POOL_ROWS:
         return
     chance = state.costs.cost.fits.chance_to_end(n_rows, state.seconds_for_fit(n_rows))
