@@ -94,9 +94,11 @@ class Race:
         self.contenders.append(contender)
         return contender
 
-    def note_trial(self, contender: Contender, score: float | None, seconds: float, leader: Contender | None) -> None:
-        """Take note of a trial on the present subset; `leader` is the one before it."""
-        self.entrants[contender.learner].tell(contender, score, seconds, self.n_rows)
+    def note_trial(
+        self, contender: Contender, score: float | None, seconds: float, n_rows: int, leader: Contender | None
+    ) -> None:
+        """Take note of a trial on a subset of `n_rows`; `leader` is the one before it."""
+        self.entrants[contender.learner].tell(contender, score, seconds, n_rows)
         # Few rows say little about a portfolio: what counts are the suggestions after it.
         is_early = any(entrant.has_starts_left for entrant in self.entrants) or self.find_leader() is not leader
         self._n_since_lead = 0 if is_early else self._n_since_lead + 1
@@ -119,7 +121,8 @@ class Race:
             leader = self.find_leader()
             if leader is None:
                 return self._queue.pop(0) if self._queue else self._find_new(None)
-            n_first = self.shares.find_first_rows(leader, 2 * self.n_rows)
+            smallest = 2 * self.n_rows if self.n_rows >= MIN_SUBSET_ROWS else MIN_SUBSET_ROWS
+            n_first = self.shares.find_first_rows(leader, smallest)
             if n_first and not self._queue and leader.n_rows == self.n_rows:
                 # A fit on few rows says little about the cost of many: now more are known to be cheap.
                 self.begin_subset(n_first, self._list_next(leader))

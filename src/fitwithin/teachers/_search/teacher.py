@@ -168,7 +168,7 @@ def _try(
             score = yield from _fit(race, contender, lesson)
         except OutOfMemory as failure:
             contender.note_failure(failure)
-    race.note_trial(contender, score, start - race.shares.seconds_left, leader)
+    race.note_trial(contender, score, start - race.shares.seconds_left, n_rows, leader)
     store_contender(race, contender)
 
 
@@ -205,7 +205,7 @@ def _fit_last(race: Race, contender: Contender) -> Subgenerator[None]:
         race.under_way.remove(contender)
     if score is not None:
         race.begin_subset(len(lesson.rows), [])
-        race.note_trial(contender, score, 0.0, None)
+        race.note_trial(contender, score, 0.0, len(lesson.rows), None)
         store_contender(race, contender)
 
 
