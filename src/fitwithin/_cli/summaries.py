@@ -12,13 +12,12 @@ from rich.text import Text
 
 from fitwithin._cli.console import print_line, sanitize_line
 from fitwithin._core.exceptions import join_names
-from fitwithin._core.memory_limit import format_bytes
 from fitwithin._tabular.columns import ColumnKind
 from fitwithin._tabular.encoding import ENCODING_DESCRIPTIONS
 from fitwithin._tabular.model_card import ModelCard
 from fitwithin._tabular.target_column import TargetColumn
 from fitwithin._tabular.training_table import TrainingTable
-from fitwithin.teachers._search.contender import describe_settings
+from fitwithin.viz._facts import list_facts
 
 _KIND_NAMES: dict[ColumnKind, str] = {
     "number": "numbers",
@@ -91,51 +90,8 @@ def _describe_target(target: TargetColumn) -> str:
 
 def print_training_result(console: Console, card: ModelCard) -> None:
     """Print the learner, rows, score and time of a training."""
-    training = card.training
-    test, lost_seconds = training.get("test"), training.get("lost_seconds")
-    peak, limit = training.get("peak_memory"), training.get("memory_limit")
-    lines = {
-        **_describe_learner(card),
-        "training rows": f"{training['rows_taught']:,} of {training['rows']:,}",
-        "rounds": str(len(training["rounds"])),
-        f"{card.scoring}, estimated": _format_estimate(training),
-        f"{card.scoring}, test": test and f"{test['score']:.4f} on {test['rows']:,} rows",
-        "time used": f"{training['time_used']:.1f} of {training['time_limit']:g} s",
-        "without a model": lost_seconds and f"{lost_seconds:.1f} s in fits that left none",
-        "memory used": peak and format_bytes(peak) + (f" of {format_bytes(limit)}" if limit else ""),
-        "stopped by": training["stop_reason"],
-    }
-    console.print(_key_value_table({name: text for name, text in lines.items() if text}))
-
-
-def _describe_learner(card: ModelCard) -> dict[str, str]:
-    """Return the learner and how it was taught; after a search also its settings, and what was tried."""
-    search = card.training.get("search")
-    if search is None:
-        return {"learner": f"{card.learner}, teacher {card.teacher}"}
-    members = search.get("vote", [])
-    n_votes = sum(one["weight"] for one in members)
-    vote = {
-        f"member {place}, {one['weight']} of {n_votes} votes": f"{one['learner']}, {describe_settings(one['params'])}"
-        for place, one in enumerate(members, 1)
-    }
-    others = len(search["learners"]) - 1
-    failed = f", {search['n_failed']:,} of them failed" if search["n_failed"] else ""
-    return {
-        "best learner": card.learner + (f", of {', '.join(map(str, search['learners']))}" if others else ""),
-        "its hyperparameters": describe_settings(search["params"]),
-        **vote,
-        "candidates tried": f"{search['n_settings']:,}{failed}",
-    }
-
-
-def _format_estimate(training: Mapping[str, Any]) -> str:
-    estimate = training["estimate"]
-    if estimate is None:
-        if training["rows_taught"] == training["rows"]:
-            return "none: every row was used for training; test the model on other rows with --test FILE"
-        return "none: the model was not tested on new rows"
-    return f"{estimate['value']:.4f} [{estimate['low']:.4f}, {estimate['high']:.4f}] (95 %)"
+    learner = {} if "search" in card.training else {"learner": f"{card.learner}, teacher {card.teacher}"}
+    console.print(_key_value_table(learner | list_facts(card.training, card.scoring)))
 
 
 def _key_value_table(lines: Mapping[str, object]) -> Table:

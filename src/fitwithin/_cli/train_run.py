@@ -135,7 +135,6 @@ def _train_and_test(
         model,
         options.learner_names,
         time_used=seconds_before + model.time_used_,
-        memory_limit=limits.n_bytes,
         seconds_reading=prepared.seconds,
         limit_includes_reading=includes_reading,
         test=test_result,

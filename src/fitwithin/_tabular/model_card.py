@@ -18,6 +18,7 @@ from fitwithin._search_learners import list_learners
 from fitwithin._tabular.columns import FeatureColumn
 from fitwithin._tabular.features import EncodedFeatures
 from fitwithin._tabular.target_column import TaskType
+from fitwithin.viz._facts import summarize_training
 
 FORMAT_VERSION = 2
 """Version of the card's layout; increase it when older versions of fitwithin can't read the card."""
@@ -132,43 +133,17 @@ def complete_model_card(card: ModelCard, model: Any, learner_names: Sequence[str
     **training : dict
         More entries of `training`.
     """
-    estimate = model.score_estimate_
-    is_known = estimate is not None and np.isfinite(estimate).all()
-    fitted = {
-        "date": Environment.current().date,
-        "rows_taught": model.n_rows_trained_,
-        "estimate": dict(zip(("value", "low", "high"), estimate, strict=True)) if is_known else None,
-        "lost_seconds": model.lost_seconds_,
-        "peak_memory": max((round_.peak_memory or 0 for round_ in model.history_), default=0) or None,
-        "stop_reason": model.stop_reason_,
-        "rounds": [asdict(round_) for round_ in model.history_],
-        **training,
-    }
+    fitted = summarize_training(model)
     if isinstance(model, TimeConstrainedSearch):
-        fitted["search"] = _describe_search(model, learner_names)
-        card = replace(card, learner=fitted["search"]["learner"])
+        names = [learner.name for learner in list_learners(model.estimator, None, model.task)]
+        user_names, search = dict(zip(names, learner_names, strict=True)), fitted["search"]
+        for named in (search, *search["vote"]):
+            named["learner"] = user_names[named["learner"]]
+        search["learners"] = list(learner_names)
+        card = replace(card, learner=search["learner"])
     versions = {**card.versions, **library_versions(model.best_estimator_)}
-    return replace(card, training={**card.training, **fitted}, versions=versions)
-
-
-def _describe_search(search: TimeConstrainedSearch, learner_names: Sequence[str]) -> dict[str, Any]:
-    """Return the learners as the user named them, the best one, its parameters, what was tried, and the vote if any."""
-    results = search.cv_results_
-    names = [learner.name for learner in list_learners(search.estimator, None, search.task)]
-    user_names = dict(zip(names, learner_names, strict=True))
-    failed = {number for number, reason in enumerate(results["ended"]) if reason.startswith("failed")}
-    fitted = {finished.candidate for finished in search.history_ if finished.candidate is not None}
-    return {
-        "learners": list(learner_names),
-        "learner": user_names[results["estimator"][search.best_index_]],
-        "params": dict(search.best_params_),
-        "n_settings": len(fitted | failed),
-        "n_failed": len(failed),
-        "vote": [
-            {"learner": user_names[results["estimator"][number]], "params": results["params"][number], "weight": weight}
-            for number, weight in getattr(search, "ensemble_", {}).items()
-        ],
-    }
+    date = Environment.current().date
+    return replace(card, training={"date": date, **fitted, **card.training, **training}, versions=versions)
 
 
 def _to_json_value(value: Any) -> Any:

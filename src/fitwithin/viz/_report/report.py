@@ -58,7 +58,7 @@ class ReportMixin:
         >>> clf = TimeConstrainedClassifier(GaussianNB(), backend="inline", random_state=0)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     page = clf.fit(*make_classification(5_000, random_state=0)).report(f"{folder}/report.html")
-        ...     print(page.name, "The time limit was kept" in page.read_text(encoding="utf-8"))
+        ...     print(page.name, "of 60 s" in page.read_text(encoding="utf-8"))
         report.html True
         """
         page = _render_report(self)

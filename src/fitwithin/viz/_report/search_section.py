@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from fitwithin import viz
@@ -32,15 +30,8 @@ def search_section(search: FittedSearch) -> PageSection:
         "After a hollow point the candidate was dropped. Green is the candidate that is returned."
     )
     pictures = render_picture(search, viz.plot_race, 4.6, "The race", caption) + _settings_picture(search)
-    weights: Mapping[int, int] = getattr(search, "ensemble_", {})
-    total = sum(weights.values())
-    votes = {number: f"{weight} of {total} votes" for number, weight in weights.items()}
-    failures = {number: search.cv_results_["ended"][number] for number in list_failed(search)}
-    lists = _candidates_list(search, "The vote", votes, len(votes))
-    lists += _candidates_list(search, "Candidates that failed", failures, _MAX_FAILED)
-    return PageSection(
-        "Search", introduction, f'<div class="pictures">{pictures}</div>{_settings_table(search)}{lists}'
-    )
+    body = f'<div class="pictures">{pictures}</div>{_settings_table(search)}{_failed_list(search)}'
+    return PageSection("Search", introduction, body)
 
 
 def _settings_picture(search: FittedSearch) -> str:
@@ -86,9 +77,12 @@ def _settings_table(search: FittedSearch) -> str:
     return f'<h3>{count}</h3>{make_scrollable(table, count)}<p class="note">{note}</p>'
 
 
-def _candidates_list(search: FittedSearch, heading: str, notes: Mapping[int, str], n_shown: int) -> str:
-    """Return the first candidates with a note on each, as an HTML list; nothing if there are none."""
-    lines = [f"{describe_candidate(search, number)}: {note}" for number, note in notes.items()]
-    lines[n_shown:] = [f"and {len(lines) - n_shown:,} more"] if len(lines) > n_shown else []
-    items = "".join(f"<li>{escape_text(line)}</li>" for line in lines)
-    return f"<h3>{heading}</h3><ul>{items}</ul>" if lines else ""
+def _failed_list(search: FittedSearch) -> str:
+    """Return the first candidates that failed, with the reasons, as an HTML list; nothing if none did."""
+    failed = list_failed(search)
+    lines = [f"{describe_candidate(search, number)}: {search.cv_results_['ended'][number]}" for number in failed]
+    if not lines:
+        return ""
+    more = [f"and {len(lines) - _MAX_FAILED:,} more"] if len(lines) > _MAX_FAILED else []
+    items = "".join(f"<li>{escape_text(line)}</li>" for line in lines[:_MAX_FAILED] + more)
+    return f"<h3>Candidates that failed</h3><ul>{items}</ul>"
