@@ -109,9 +109,7 @@ def fits_anew(learner: Any) -> bool:
     With unlimited time that is a fit of one step, which is thrown away, and one of all steps.
     """
     last = learner[-1] if hasattr(learner, "steps") else learner
-    if type(last).__name__ == "LogisticRegression":
-        return not (last.solver == "lbfgs" and hasattr(last, "set_callbacks"))
-    return type(last).__name__ == "SGDClassifier"
+    return type(last).__name__ in ("LogisticRegression", "SGDClassifier")
 
 
 def fit(learner: Any, rows: Rows) -> tuple[FittedModel, dict[str, Any]]:

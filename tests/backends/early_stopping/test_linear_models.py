@@ -9,11 +9,10 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, SGDClassifier, SGDRegressor
 from sklearn.metrics import log_loss
-from sklearn.pipeline import make_pipeline
 
 from fake_stop_signal import questions
 from fitwithin.backends._early_stopping import StopSignal, find_early_stopping
-from fitwithin.backends._early_stopping.solvers import fit_in_several_calls, fit_sgd
+from fitwithin.backends._early_stopping.solvers import fit_sgd
 from fitwithin.testing import FakeClock
 
 RNG = np.random.default_rng(0)
@@ -21,57 +20,11 @@ X = RNG.normal(size=(500, 6))
 Y = np.where(X[:, 0] + X[:, 1] + RNG.normal(size=len(X)) > 0, "yes", "no")
 ENOUGH = 1e6
 LBFGS = LogisticRegression(tol=1e-9)
-needs_callbacks = pytest.mark.skipif(not hasattr(LBFGS, "set_callbacks"), reason="came with scikit-learn 1.9")
 
 
 def fit(learner, stop_signal, **params):
     find_early_stopping(learner)(learner, X, Y, stop_signal, params)
     return learner
-
-
-@needs_callbacks
-def test_lbfgs_checks_the_time_in_every_iteration():
-    model = fit(clone(LBFGS), questions(7))
-
-    assert model.n_iter_ == [5]
-    with pytest.warns(ConvergenceWarning):
-        plain = clone(LBFGS).set_params(max_iter=5).fit(X, Y)
-    np.testing.assert_array_equal(model.coef_, plain.coef_)
-
-
-@needs_callbacks
-@pytest.mark.parametrize("seconds", range(1, 15))
-def test_lbfgs_can_be_stopped_at_any_iteration(seconds):
-    for learner in (clone(LBFGS), make_pipeline(clone(LBFGS))):
-        fit(learner, questions(seconds))
-
-        assert set(learner.predict(X)) == {"yes", "no"}
-
-
-@needs_callbacks
-def test_the_users_callbacks_are_called_and_kept():
-    class Count:
-        begun = 0
-
-        def setup(self, estimator, context):
-            pass
-
-        def teardown(self, estimator, context):
-            pass
-
-        def on_fit_task_begin(self, estimator, context):
-            self.begun += 1
-
-        def on_fit_task_end(self, estimator, context):
-            pass
-
-    plain, ours = Count(), Count()
-    clone(LBFGS).set_callbacks(plain).fit(X, Y)
-
-    model = fit(clone(LBFGS).set_callbacks(ours), StopSignal(ENOUGH))
-
-    assert ours.begun == plain.begun > 5
-    assert model._skl_callbacks == [ours]
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", "newton-cg", "newton-cholesky", "sag", "saga"])
@@ -106,11 +59,11 @@ def test_a_solver_that_converged_skipped_nothing():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_lbfgs_without_callbacks_reaches_an_equally_good_model_in_several_calls():
+def test_a_stopped_lbfgs_reaches_an_equally_good_model():
     learner = clone(LBFGS).set_params(max_iter=30)
     best = log_loss(Y, clone(learner).fit(X, Y).predict_proba(X))
 
-    fit_in_several_calls(learner, X, Y, questions(10), {})
+    fit(learner, questions(10))
 
     assert 3 < learner.n_iter_[0] <= 30
     assert log_loss(Y, learner.predict_proba(X)) == pytest.approx(best, rel=0.01)

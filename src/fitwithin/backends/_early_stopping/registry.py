@@ -250,7 +250,7 @@ KNOWN_LEARNERS = {
     **dict.fromkeys(("sklearn.DecisionTree", "sklearn.ExtraTree"), _KnownLearner(_TREE)),
     # `liblinear` has no iterations of all classes.
     "sklearn.LogisticRegression": _KnownLearner(
-        _SOLVER, solvers.fit_logistic_regression, lambda learner: bool(learner.solver != "liblinear"), knows_steps=False
+        _SOLVER, solvers.fit_in_several_calls, lambda learner: bool(learner.solver != "liblinear"), knows_steps=False
     ),
     **dict.fromkeys(("sklearn.SGD", "sklearn.Perceptron", "sklearn.PassiveAggressive"), _GRADIENT_DESCENT),
     **dict.fromkeys(("sklearn.LinearSVC", "sklearn.LinearSVR", "sklearn.Ridge"), _KnownLearner(_LINEAR)),

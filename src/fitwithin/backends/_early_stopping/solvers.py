@@ -19,53 +19,6 @@ from fitwithin.backends._early_stopping.several_calls import (
 from fitwithin.backends._early_stopping.stop_signal import StepTimer, StopSignal, preserve_attributes
 
 
-class _StopLbfgs:
-    """A scikit-learn callback that ends L-BFGS between two iterations."""
-
-    def __init__(self, stop_signal: StopSignal, max_iterations: int) -> None:
-        # The number of iterations until it converges is unknown.
-        stop_signal.give_up_over = None
-        self.timer = StepTimer(stop_signal, max_iterations)
-
-    def setup(self, estimator: Any, context: Any) -> None:
-        """Do nothing; the protocol asks for this method."""
-
-    def teardown(self, estimator: Any, context: Any) -> None:
-        """Do nothing; the protocol asks for this method."""
-
-    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
-        """Stop before any iteration but the first; scikit-learn 1.9 passes `StopIteration` on to scipy."""
-        is_iteration = context.max_subtasks == 0
-        if is_iteration and context.task_id == 0:
-            self.timer.begin_steps()
-        if is_iteration and context.task_id > 0 and not self.timer.finish_step():
-            raise StopIteration
-
-    def on_fit_task_end(self, estimator: Any, context: Any) -> None:
-        """Do nothing; it is also called after the last iteration, when scipy does not catch `StopIteration`."""
-
-
-def fit_logistic_regression(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
-    """Fit logistic regression: `lbfgs` by a callback, which scikit-learn has from 1.9 on, others in several calls.
-
-    With enough time the model equals that of a plain fit.
-    """
-    if learner.solver != "lbfgs" or not hasattr(learner, "set_callbacks"):
-        fit_in_several_calls(learner, X, y, stop_signal, params)
-        return
-    stop = _StopLbfgs(stop_signal, learner.max_iter)
-    # scikit-learn 1.9 has no public way to read the callbacks that the user set.
-    user_callbacks = getattr(learner, "_skl_callbacks", [])
-    recorder = WarningRecorder()
-    learner.set_callbacks(*user_callbacks, stop)
-    try:
-        recorder.record(lambda: learner.fit(X, y, **params))
-    finally:
-        learner.set_callbacks(*user_callbacks)
-    stop.timer.finish_fit()
-    recorder.show(unless=lambda warning: stop.timer.is_stopped and issubclass(warning.category, ConvergenceWarning))
-
-
 def fit_sgd(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
     """Fit stochastic gradient descent in several calls, which keep its own stopping rule.
 
