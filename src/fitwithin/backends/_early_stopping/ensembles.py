@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,10 +21,6 @@ from fitwithin.backends._early_stopping.stop_signal import StepTimer, StopSignal
 _AUTO_EARLY_STOPPING_ROWS = 10_000
 
 
-# Rounds without improvement that LightGBM never reaches.
-_UNLIMITED_ROUNDS = 1 << 30
-
-
 # Iterations of CatBoost if the user sets none; from its documentation.
 _CATBOOST_DEFAULT_ITERATIONS = 1000
 
@@ -37,51 +32,27 @@ _LIGHTGBM_CALLBACK_ORDER = 100
 def fit_lightgbm(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
     """Fit LightGBM and stop after an iteration, as if `n_estimators` had been reached.
 
-    With enough time the model equals that of a plain fit.
+    With enough time the model equals that of a plain fit. A model that is stopped keeps all of its trees, as its own
+    early stopping would have ended the fit if many of them had not helped.
     """
     from lightgbm.callback import EarlyStopException
 
     others = dict(params)
     callbacks = list(others.pop("callbacks", None) or [])
     timer = StepTimer(stop_signal, learner.get_params()["n_estimators"])
-    find_best_iteration: Any = None
 
     def begin_steps(env: Any) -> None:
         if env.iteration == env.begin_iteration:
             timer.begin_steps()
 
     def stop_in_time(env: Any) -> None:
-        nonlocal find_best_iteration
-        if env.iteration == env.begin_iteration:
-            find_best_iteration = _make_best_iteration_callback(env, callbacks)
-        is_last = not timer.finish_step()
-        if find_best_iteration is not None:
-            find_best_iteration(dataclasses.replace(env, end_iteration=env.iteration + 1) if is_last else env)
-        if is_last:
+        if not timer.finish_step():
             raise EarlyStopException(env.iteration, env.evaluation_result_list or [])
 
     # LightGBM reads these from the functions.
     begin_steps.before_iteration = True  # type: ignore[attr-defined]
     stop_in_time.order = _LIGHTGBM_CALLBACK_ORDER  # type: ignore[attr-defined]
     learner.fit(X, y, callbacks=[*callbacks, begin_steps, stop_in_time], **others)
-
-
-def _make_best_iteration_callback(env: Any, callbacks: Sequence[Any]) -> Any:
-    """Return a callback that finds the best iteration so far, if the user asked for early stopping; None if not.
-
-    It is LightGBM's own early stopping with unlimited patience. The user's callback still ends the fit by its own rule.
-    """
-    from lightgbm import early_stopping
-
-    def make(first_metric_only: bool, min_delta: Any) -> Any:
-        return early_stopping(_UNLIMITED_ROUNDS, first_metric_only, verbose=False, min_delta=min_delta)
-
-    for callback in callbacks:
-        if isinstance(callback, type(make(False, 0.0))):
-            return make(callback.first_metric_only, callback.min_delta)
-    if env.params.get("early_stopping_round", 0) > 0:
-        return make(env.params.get("first_metric_only", False), env.params.get("early_stopping_min_delta", 0.0))
-    return None
 
 
 def fit_xgboost(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
