@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -207,9 +206,7 @@ class Responder(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no t
         return tags
 
 
-def predict_exam(
-    model: Any, rows: LabeledRows, scoring: Scoring, methods: Collection[str] = (), *, margins: bool = False
-) -> ExamPredictions:
+def predict_exam(model: Any, rows: LabeledRows, scoring: Scoring, *, margins: bool = False) -> ExamPredictions:
     """Predict rows, and return what the score will need.
 
     Parameters
@@ -220,8 +217,6 @@ def predict_exam(
         The rows.
     scoring : Scoring
         What the answers are for.
-    methods : collection of str
-        The methods that the scorer asks for, if an exam before showed them.
     margins : bool, default=False
         Whether to return margins; the model needs `predict_proba`.
     """
@@ -245,31 +240,22 @@ def predict_exam(
         raise ValueError(f"predict returned {predicted.shape[0]} predictions for {rows.y.shape[0]} rows.")
     part = ExamPredictions(model, predicted == rows.y, weights=rows.weights, clusters=rows.clusters)
     if not scoring.is_accuracy:
-        part = replace(part, y=rows.y, X=None if is_sklearn_scorer(scoring.scorer) else rows.X)
-        by_method = {method: answer(method) for method in methods or _find_methods(part, scoring, answer)}
-        part = replace(part, by_method=by_method)
+        by_method = {method: answer(method) for method in _list_methods(model, scoring.scorer)}
+        X = None if is_sklearn_scorer(scoring.scorer) else rows.X
+        part = replace(part, y=rows.y, X=X, by_method=by_method)
     if unpredicted is None:
         return replace(part, margins=found_margins, is_predicted=np.ones(len(rows), np.bool_))
     return replace(part, margins=found_margins, is_predicted=~unpredicted.mask, problem=unpredicted.reason)
 
 
-def _find_methods(part: ExamPredictions, scoring: Scoring, answer: Callable[[str], Array]) -> list[str]:
-    """Let a scorer ask for what it needs; whether it can score these few rows does not matter yet."""
-    methods = ["predict"]
-
-    def note(method: str) -> Array:
-        methods.append(method)
-        return answer(method)
-
-    if is_sklearn_scorer(scoring.scorer):
-        try:
-            with contextlib.suppress(ValueError, ArithmeticError):
-                classes = None if scoring.regression else part.classes
-                scoring.scorer(Responder(part.model, classes, note), part.labels[:, None], part.labels)
-        except AttributeError as error:
-            # Such as `predict_proba`, which the model does not have.
-            raise AttributeError(str(error).replace(Responder.__name__, type(part.model).__name__)) from None
-    return methods
+def _list_methods(model: Any, scorer: Scorer) -> list[str]:
+    """Return the methods whose answers are kept: `predict`, and the first that the scorer would ask the model for."""
+    asked = getattr(scorer, "_response_method", "predict")
+    names = [asked] if isinstance(asked, str) else asked
+    method = next((name for name in names if hasattr(model, name)), None)
+    if method is None:
+        raise AttributeError(f"{type(model).__name__} has none of the following attributes: {', '.join(names)}.")
+    return ["predict", method]
 
 
 def predict_rows(

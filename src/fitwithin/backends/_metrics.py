@@ -59,7 +59,7 @@ def find_bounds(scorer: Any) -> Bounds:
     name = getattr(metric, "__name__", "")
     if name in _CORRELATIONS or vars(scorer).get("_kwargs", {}).get("adjusted"):
         return -1.0, 1.0
-    if name in _SHARES:
+    if any(part in name for part in _SHARES):
         return 0.0, 1.0
     return -math.inf, 1.0 if name.startswith(_SKILL_SCORES) else math.inf
 
@@ -372,7 +372,9 @@ ROW_METRICS: tuple[tuple[Any, str, RowMetric], ...] = (
     (get_scorer("neg_mean_absolute_error"), "predict", _absolute_error),
     (get_scorer("neg_mean_squared_error"), "predict", _squared_error),
 )
-"""scikit-learn's scorer, the method that it asks a model for, and the metric by row, if it is a mean over rows."""
+"""scikit-learn's scorer, the method that it asks a model for, and the metric by row, if it is a mean over rows.
+
+Balanced accuracy is left to resamples: by its formula a class with one row would have no error."""
 
 R2: Any = get_scorer("r2")
 """The one metric that is no mean over rows and whose error has a formula."""
@@ -380,18 +382,7 @@ R2: Any = get_scorer("r2")
 AUC: Any = get_scorer("roc_auc")
 """The area under the ROC curve of two classes; the error of its interval has a formula."""
 
-# Balanced accuracy is left to resamples: by its formula a class with one row would have no error.
-_SHARES = (
-    "accuracy_score",
-    "balanced_accuracy_score",
-    "f1_score",
-    "fbeta_score",
-    "precision_score",
-    "recall_score",
-    "jaccard_score",
-    "roc_auc_score",
-    "average_precision_score",
-    "top_k_accuracy_score",
-)
+# Parts of the names of scikit-learn's metrics: from 0 to 1, from -1 to 1, and at most 1.
+_SHARES = ("accuracy", "f1_", "fbeta_", "precision_", "recall_", "jaccard_", "roc_auc_")
 _CORRELATIONS = ("matthews_corrcoef", "cohen_kappa_score")
 _SKILL_SCORES = ("r2_score", "explained_variance_score", "d2_")

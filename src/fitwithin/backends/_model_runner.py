@@ -213,11 +213,10 @@ class ModelRunner:
         parts: list[ExamPredictions] = []
         seconds = 0.0
         for piece in pieces:
-            methods = next((part.by_method for part in (*self._exams, *parts)), {})
             start = time.monotonic()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                parts.append(predict_exam(self.model, piece, self._scoring, methods, margins=margins))
+                parts.append(predict_exam(self.model, piece, self._scoring, margins=margins))
             seconds += time.monotonic() - start
         return replace(ExamPredictions.join(parts), model=None), seconds
 
