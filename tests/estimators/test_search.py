@@ -435,6 +435,15 @@ def test_models_without_probabilities_have_no_vote(classes):
     assert isinstance(search.best_estimator_, LinearSVC)
 
 
+def test_a_metric_that_looks_into_the_model_allows_no_vote(classes):
+    def score_small_trees(model, X, y):
+        return float(np.mean(model.predict(X) == y)) - 1e-6 * model.get_n_leaves()
+
+    search = search_of(DecisionTreeClassifier(), TREES, ensemble=True, scoring=score_small_trees).fit(*classes)
+
+    assert isinstance(search.best_estimator_, DecisionTreeClassifier)
+
+
 @pytest.mark.parametrize("ensemble", [-1, "yes", 1.5])
 def test_a_vote_of_a_strange_number_of_models_is_refused(classes, ensemble):
     with pytest.raises(ValueError, match="ensemble must be"):

@@ -7,10 +7,10 @@ import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.ensemble import VotingClassifier, VotingRegressor
 from sklearn.frozen import FrozenEstimator
 
@@ -21,6 +21,7 @@ from fitwithin._pools.pool import LabeledRows
 from fitwithin._pools.tables import take_rows
 from fitwithin._session.selection import LEAST_VOTE_SECONDS, KeptModel
 from fitwithin.backends import FitSettings
+from fitwithin.backends._exam_predictions import ExamPredictions, Responder
 from fitwithin.backends._model_runner import ModelRunner
 
 if TYPE_CHECKING:
@@ -120,38 +121,19 @@ def _select(usable: Sequence[_Voter], inputs: FitInputs, rows: LabeledRows, budg
 
 
 def _score(blend: Array, settings: FitSettings, rows: LabeledRows) -> float:
-    classes = settings.classes
-    if settings.scoring.is_accuracy and classes is not None:
-        correct = classes[np.argmax(blend, axis=1)] == rows.y
-        return float(np.average(correct, weights=rows.weights))
-    model = _BlendedRegressor(blend) if classes is None else _BlendedClassifier(blend, classes)
-    weights = {} if rows.weights is None else {"sample_weight": rows.weights}
-    return float(settings.scoring.scorer(model, rows.X, rows.y, **weights))
-
-
-class _BlendedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """A regressor whose values are known."""
-
-    def __init__(self, values: Array) -> None:
-        self.values = values
-
-    def predict(self, X: Any) -> Array:
-        return self.values
-
-
-class _BlendedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """A classifier whose probabilities are known."""
-
-    def __init__(self, probabilities: Array, classes: Array) -> None:
-        self.probabilities = probabilities
-        self.classes_ = classes
-
-    def predict(self, X: Any) -> Array:
-        labels: Array = self.classes_[np.argmax(self.probabilities, axis=1)]
-        return labels
-
-    def predict_proba(self, X: Any) -> Array:
-        return self.probabilities
+    """Return the score of probabilities or values, as of a model that predicts them."""
+    classes, scoring = settings.classes, settings.scoring
+    answers = {"predict": blend}
+    if classes is not None:
+        answers = {"predict": classes[np.argmax(blend, axis=1)], "predict_proba": blend}
+    model = Responder(SimpleNamespace(**answers), classes, answers.__getitem__)
+    y = None if scoring.is_accuracy else rows.y
+    part = ExamPredictions(model, answers["predict"] == rows.y, y, answers, rows.weights, rows.X)
+    try:
+        return part.score(scoring)
+    except AttributeError:
+        # The user's metric asks a model for more than predictions, which no vote has.
+        return -math.inf
 
 
 def _build(voters: Sequence[tuple[_Voter, int]], rows: LabeledRows, classes: Array | None) -> Any:
