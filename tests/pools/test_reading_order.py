@@ -18,10 +18,9 @@ def a_target(sizes, n_classes, seed=0):
     """Return the target of blocks of these sizes; the first class lies at the beginning of each block."""
     rng, sizes = np.random.default_rng(seed), np.array(sizes, dtype=np.int64)
     if n_classes == 1:
-        return TargetPass(sizes, Values(np.zeros(0)), 1, [])
-    codes = [np.sort(rng.integers(n_classes, size=size)).astype(np.uint8) for size in sizes]
-    counts = np.array([np.bincount(block, minlength=n_classes) for block in codes])
-    return TargetPass(sizes, Labels(np.arange(n_classes), np.zeros(0, np.uint8), counts.sum(axis=0)), n_classes, codes)
+        return TargetPass(sizes, Values(np.zeros(0)))
+    codes = np.concatenate([np.sort(rng.integers(n_classes, size=size)).astype(np.uint8) for size in sizes])
+    return TargetPass(sizes, Labels(np.arange(n_classes), codes, np.bincount(codes, minlength=n_classes)))
 
 
 @given(SIZES, st.integers(1, 3), st.sets(st.integers(0, 5)), st.booleans(), st.integers(0, 99))
@@ -33,7 +32,7 @@ def test_every_block_has_one_place_and_its_rows_are_counted_by_class(sizes, n_cl
     for number, n_rows, counts in zip(index.numbers, np.diff(index.row_starts), index.cell_counts, strict=True):
         assert counts.sum() == n_rows == sizes[number]
         if n_classes > 1:
-            assert np.bincount(found.codes[number], minlength=n_classes).tolist() == list(counts)
+            assert np.bincount(found.split(found.target.column)[number], minlength=n_classes).tolist() == list(counts)
 
 
 def test_all_rests_come_after_the_first_rows_of_every_block():

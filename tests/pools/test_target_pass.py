@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._core.target import Labels
+from fitwithin._core.target import Labels, Values
 from fitwithin._pools.sources.opening import open_source
 from fitwithin._pools.target_pass import encode_labels, read_target
 
@@ -47,7 +47,7 @@ def test_classes_are_those_of_the_column_in_memory(tmp_path, labels):
     assert found.target.classes.tolist() == expected.classes.tolist()
     assert found.target.classes.dtype == expected.classes.dtype
     assert found.target.counts.tolist() == expected.counts.tolist()
-    assert np.concatenate(found.codes).tolist() == expected.codes.tolist()
+    assert found.target.codes.tolist() == expected.codes.tolist()
     assert found.block_rows.tolist() == [2, 2, 1]
     assert found.count_cells().sum(axis=(1, 2)).tolist() == [2, 2, 1]
 
@@ -56,7 +56,7 @@ def test_many_classes_are_encoded_without_counts_by_block(tmp_path):
     labels = [f"label {number % 300}" for number in range(900)]
     found = read_target(a_source(tmp_path, labels, block_rows=100), regression=False)
 
-    assert [found.target.classes[codes].tolist() for codes in found.codes] == [
+    assert [found.target.decode(codes).tolist() for codes in found.split(found.target.codes)] == [
         labels[start : start + 100] for start in range(0, 900, 100)
     ]
     assert found.count_cells()[:, :, 0].tolist() == [[100]] * 9
@@ -67,7 +67,7 @@ def test_values_keep_their_type_and_nothing_else(tmp_path):
     found = read_target(a_source(tmp_path, np.arange(5, dtype=np.float32)), regression=True)
 
     assert found.target.column.dtype == np.float32
-    assert not found.codes
+    assert not len(found.target.column)
 
 
 @pytest.mark.parametrize("regression", [True, False])
@@ -131,7 +131,7 @@ def test_a_file_without_rows_adds_nothing_to_its_folder(tmp_path, labels, column
     found = read_target(open_source(tmp_path, "label"), regression=isinstance(labels[0], float))
 
     assert found.block_rows.sum() == 100
-    assert len(found.codes) == 0 or found.target.counts.tolist() == [50, 50]
+    assert isinstance(found.target, Values) or found.target.counts.tolist() == [50, 50]
 
 
 def test_text_is_no_target_of_a_regressor(tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -60,9 +60,9 @@ class Labels:
         """Return the labels of these codes."""
         return self.classes[column]
 
-    def without_rows(self) -> Labels:
-        """Return the classes without any rows."""
-        return Labels(self.classes, self.codes[:0], np.zeros_like(self.counts))
+    def with_column(self, codes: Array) -> Labels:
+        """Return the classes and their counts with another column of codes."""
+        return replace(self, codes=codes)
 
     def read_more(self, y: Any) -> Labels:
         """Encode the labels of other rows.
@@ -73,14 +73,11 @@ class Labels:
             If there are missing values, or labels that these rows do not have.
         """
         column = read_labels(y, "y_val")
-        found, positions, counts = np.unique(column, return_inverse=True, return_counts=True)
+        found, positions = np.unique(column, return_inverse=True)
         code_of_label = {label: code for code, label in enumerate(self.classes.tolist())}
-        unknown = [label for label in found.tolist() if label not in code_of_label]
-        refuse_unknown_labels(unknown)
-        codes = np.array([code_of_label[label] for label in found.tolist()], dtype=self.codes.dtype)
-        all_counts = np.zeros_like(self.counts)
-        all_counts[codes] = counts
-        return Labels(self.classes, codes[positions], all_counts)
+        refuse_unknown_labels([label for label in found.tolist() if label not in code_of_label])
+        codes = np.array([code_of_label[label] for label in found.tolist()], dtype=self.codes.dtype)[positions]
+        return Labels(self.classes, codes, count_codes(codes, len(self.classes)))
 
     def extend(self, more: Target) -> Labels:
         """Return the labels of these rows and, after them, others with the same classes."""
@@ -103,11 +100,7 @@ class Labels:
             column, return_inverse=True, return_counts=True
         )
         classes, codes, counts = encoded
-        if len(classes) < 2:
-            raise ValueError(
-                f"y holds only one class, {classes[0]!r}, in all of its {len(column)} rows; "
-                f"a classifier needs at least 2 classes."
-            )
+        refuse_single_class(classes, len(column))
         return cls(classes, codes.astype(np.min_scalar_type(len(classes) - 1), copy=False), counts)
 
 
@@ -152,9 +145,9 @@ class Values:
         """Return the values unchanged."""
         return column
 
-    def without_rows(self) -> Values:
-        """Return no values, with the same type."""
-        return Values(self.column[:0])
+    def with_column(self, values: Array) -> Values:
+        """Return other values."""
+        return Values(values)
 
     def read_more(self, y: Any) -> Values:
         """Convert the values of other rows."""
@@ -318,6 +311,15 @@ def _list_chunks(n_rows: int, n_counts: int) -> Iterator[slice]:
     """Yield slices of rows, with at least `n_counts` rows so that adding up counts is no more work than counting."""
     size = max(_CHUNK_ROWS, n_counts)
     return (slice(start, start + size) for start in range(0, n_rows, size))
+
+
+def refuse_single_class(classes: Array, n_rows: int) -> None:
+    """Raise a ValueError if all rows have the same label."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"y holds only one class, {classes[0]!r}, in all of its {n_rows} rows; "
+            "a classifier needs at least 2 classes."
+        )
 
 
 def refuse_unknown_labels(labels: list[Any]) -> None:

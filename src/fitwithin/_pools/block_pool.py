@@ -22,7 +22,7 @@ from fitwithin._pools.reading_order import choose_reading_order
 from fitwithin._pools.sources.blocks import LabeledBlocks
 from fitwithin._pools.sources.opening import open_source
 from fitwithin._pools.spool import ArrayFormat, ArrowFormat, Spool, SpoolFormat, SpoolReader
-from fitwithin._pools.target_pass import TargetPass, encode_labels, read_groups, read_target, read_values
+from fitwithin._pools.target_pass import TargetPass, encode_labels, read_groups, read_target, read_values, recode_labels
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -82,8 +82,7 @@ class Place:
         if self.classes is None:
             y = read_values(table, target).astype(self.dtype)
         else:
-            labels, codes = encode_labels(table[target], target)
-            y = np.searchsorted(self.classes, labels.astype(self.classes.dtype, copy=False)).astype(self.dtype)[codes]
+            y = recode_labels(*encode_labels(table[target], target), self.classes)
         if not n_features == len(y) == self.n_rows:
             raise UserInputError(
                 f"{name} has {n_features:,} rows and {len(y):,} labels, and had {self.n_rows:,} labels before.",
@@ -145,7 +144,7 @@ class BlockPool(Pool):
         self.X = self.training_table = X
         self._budget = budget
         self._seed = seed
-        self._parts = found.parts
+        self._parts = None if found.parts is None else found.split(found.parts)
         rng = np.random.default_rng(seed)
         self.index = choose_reading_order(found, rng, source.rests, is_shuffled=source.is_shuffled)
         self.supply = RowSupply(self.index)
@@ -185,7 +184,7 @@ class BlockPool(Pool):
         index, block = self.index, int(self.index.numbers[number])
         n_rows = int(index.row_starts[number + 1] - index.row_starts[number])
         classes = self.y.classes if isinstance(self.y, Labels) else None
-        parts = self._parts[block] if self._parts else None
+        parts = None if self._parts is None else self._parts[block]
         by_class = index.cell_counts.shape[1] > 1
         return Place(block, n_rows, self._seed, classes, self.y.column.dtype, by_class, parts)
 
@@ -239,7 +238,7 @@ class DiskPool(BlockPool):
             dtypes["weight"] = np.dtype(np.float64)
         self.spool = Spool(self.layout, len(self), dtypes, folder)
         self._reader = BlockReader(self.supply, self._copy_block, _PAUSE, self.spool.close)
-        self.y = found.make_target(self.spool.columns["target"])
+        self.y = found.target.with_column(self.spool.columns["target"])
         self.row_params = {} if source.weight is None else {"sample_weight": self.spool.columns["weight"]}
 
     @classmethod

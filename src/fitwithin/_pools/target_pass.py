@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,7 +14,15 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.records import Rows
-from fitwithin._core.target import Array, Labels, Target, Values, count_codes, refuse_label_objects
+from fitwithin._core.target import (
+    Array,
+    Labels,
+    Target,
+    Values,
+    count_codes,
+    refuse_label_objects,
+    refuse_single_class,
+)
 from fitwithin._pools.sources.blocks import LabeledBlocks
 
 if TYPE_CHECKING:
@@ -44,40 +52,38 @@ class TargetPass:
     block_rows : array of int
         Rows of each block.
     target : Labels or Values
-        The classes, or the type of the values, without any rows.
-    n_classes : int
-        Classes whose rows are counted block by block; 1 for regression, and with more than 32 classes.
-    codes : list of array of unsigned int
-        The code of each row's class, by block, in the order of the data set; empty for regression.
-    parts : list of array of uint8
-        0 for a training row, 1 for a validation row, 2 for a holdout row, by block; empty without held-out rows.
+        The labels, in the order of the data set, or the type of the values, without any rows.
+    parts : array of uint8 or None, default=None
+        0 for a training row, 1 for a validation row, 2 for a holdout row; None without held-out rows.
     """
 
     block_rows: npt.NDArray[np.int64]
-    target: Labels | Values
-    n_classes: int
-    codes: list[Array]
-    parts: list[Array] = field(default_factory=list)
+    target: Target
+    parts: Array | None = None
 
-    def make_target(self, column: Array) -> Target:
-        """Return the target with a column of codes or values."""
-        return Values(column) if isinstance(self.target, Values) else replace(self.target, codes=column)
+    @property
+    def n_classes(self) -> int:
+        """Classes whose rows are counted block by block; 1 for regression, and with more than 32 classes."""
+        n_classes = len(self.target.classes) if isinstance(self.target, Labels) else 1
+        return n_classes if n_classes <= _MAX_KEPT_CLASSES else 1
 
     def hold_out(self, validation: Rows, holdout: Rows) -> TargetPass:
         """Return the same with validation and holdout rows, given by their positions in the data set."""
         parts = np.zeros(self.block_rows.sum(), np.uint8)
         parts[validation], parts[holdout] = 1, 2
-        return replace(self, parts=np.split(parts, np.cumsum(self.block_rows)[:-1]))
+        return replace(self, parts=parts)
+
+    def split(self, column: Array) -> list[Array]:
+        """Return the entries of each block in a column of all rows."""
+        return np.split(column, np.cumsum(self.block_rows)[:-1])
 
     def count_cells(self) -> npt.NDArray[np.int64]:
         """Return the rows of each class and part in each block, of shape (n_blocks, n_classes, 3)."""
-        counts = np.zeros((len(self.block_rows), self.n_classes, 3), np.int64)
-        for block, n_rows in enumerate(self.block_rows.tolist()):
-            cells = self.parts[block] if self.parts else np.zeros(n_rows, np.uint8)
-            if self.n_classes > 1:
-                cells = cells + 3 * self.codes[block].astype(np.uint8)
-            counts[block] = np.bincount(cells, minlength=3 * self.n_classes).reshape(self.n_classes, 3)
-        return counts
+        cells = np.zeros(self.block_rows.sum(), np.uint8) if self.parts is None else self.parts
+        if self.n_classes > 1:
+            cells = cells + 3 * self.target.column.astype(np.uint8)
+        counts = [np.bincount(block, minlength=3 * self.n_classes) for block in self.split(cells)]
+        return np.array(counts, np.int64).reshape(-1, self.n_classes, 3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,9 +130,13 @@ def merge_targets(blocks: list[BlockTarget], weight: str | None, *, regression: 
             "Give at least one row a weight greater than zero.",
         )
     if regression:
-        dtype = np.result_type(*{block.classes.dtype for block in blocks})
-        return TargetPass(block_rows, Values(np.zeros(0, dtype)), 1, [])
-    return _merge_classes(blocks, block_rows)
+        return TargetPass(block_rows, Values(np.zeros(0, np.result_type(*{block.classes.dtype for block in blocks}))))
+    classes = np.unique(np.concatenate([block.classes for block in blocks if len(block.classes)]))
+    if classes.dtype.kind == "f":
+        check_classification_targets(np.repeat(classes, 2))
+    refuse_single_class(classes, block_rows.sum())
+    codes = np.concatenate([recode_labels(block.classes, block.codes, classes) for block in blocks])
+    return TargetPass(block_rows, Labels(classes, codes, count_codes(codes, len(classes))))
 
 
 def read_groups(source: LabeledBlocks, check: Callable[[], None] = lambda: None) -> Array | None:
@@ -143,16 +153,16 @@ def read_groups(source: LabeledBlocks, check: Callable[[], None] = lambda: None)
 
 def read_block_groups(source: LabeledBlocks, number: int) -> pa.ChunkedArray | None:
     """Return the group of each row of one block; None if there are no groups."""
-    from fitwithin._pools.sources.column_types import decode_dictionary
-
-    return None if source.group is None else decode_dictionary(source.blocks.read(number, [source.group])[0])
+    return None if source.group is None else source.blocks.read(number, [source.group])[0]
 
 
 def number_groups(blocks: Iterable[pa.ChunkedArray], name: str) -> Array:
     """Return a number for the group of each row, from 0 on without gaps; raise a UserInputError if one is missing."""
     import pyarrow as pa
 
-    column = pa.chunked_array([chunk for block in blocks for chunk in block.chunks])
+    from fitwithin._pools.sources.column_types import decode_dictionary
+
+    column = decode_dictionary(pa.chunked_array([chunk for block in blocks for chunk in block.chunks]))
     _refuse_values(name, "missing", column.null_count)
     numbers: Array = column.dictionary_encode().combine_chunks().indices.to_numpy()
     return numbers
@@ -225,14 +235,15 @@ def encode_labels(column: pa.ChunkedArray, name: str) -> tuple[Array, Array]:
     """
     import pyarrow as pa
 
+    from fitwithin._pools.sources.column_types import decode_dictionary
+
     if pa.types.is_nested(column.type):
         raise UserInputError(
             f"The column {name!r} holds {column.type}, not one label for each row.", "Choose another column."
         )
-    combined = column.combine_chunks()
-    encoded_column = combined if pa.types.is_dictionary(combined.type) else combined.dictionary_encode()
-    classes = encoded_column.dictionary.to_numpy(zero_copy_only=False)
-    codes = encoded_column.indices.to_numpy()
+    # Categories that no row has are no classes.
+    encoded = decode_dictionary(column).combine_chunks().dictionary_encode()
+    classes, codes = encoded.dictionary.to_numpy(zero_copy_only=False), encoded.indices.to_numpy()
     if classes.dtype.kind == "f" and not np.isfinite(classes).all():
         _check_finite(classes[codes], name)
     if classes.dtype.kind == "O":
@@ -245,29 +256,16 @@ def encode_labels(column: pa.ChunkedArray, name: str) -> tuple[Array, Array]:
     return classes, codes.astype(np.min_scalar_type(max(1, len(classes)) - 1))
 
 
-def _merge_classes(blocks: list[BlockTarget], block_rows: npt.NDArray[np.int64]) -> TargetPass:
-    """Give every block the same codes."""
-    counts = [count_codes(block.codes, len(block.classes)) for block in blocks]
-    found = [block.classes[n_rows > 0] for block, n_rows in zip(blocks, counts, strict=True)]
-    classes = np.unique(np.concatenate([labels for labels in found if len(labels)]))
-    if classes.dtype.kind == "f":
-        check_classification_targets(np.repeat(classes, 2))
-    if len(classes) < 2:
-        raise ValueError(
-            f"y holds only one class, {classes[0]!r}, in all of its {block_rows.sum()} rows; "
-            "a classifier needs at least 2 classes."
-        )
-    dtype = np.min_scalar_type(len(classes) - 1)
-    class_counts = np.zeros(len(classes), dtype=np.int64)
-    codes = []
-    for block, n_rows in zip(blocks, counts, strict=True):
-        is_present = n_rows > 0
-        code_of = np.zeros(len(block.classes), dtype=dtype)
-        code_of[is_present] = np.searchsorted(classes, block.classes[is_present])
-        class_counts[code_of[is_present]] += n_rows[is_present]
-        codes.append(code_of[block.codes])
-    labels = Labels(classes, np.zeros(0, dtype), class_counts)
-    return TargetPass(block_rows, labels, len(classes) if len(classes) <= _MAX_KEPT_CLASSES else 1, codes)
+def recode_labels(found: Array, codes: Array, classes: Array) -> Array:
+    """Return the positions in all classes of rows that have their positions among those found in a block.
+
+    Examples
+    --------
+    >>> recode_labels(np.array(["c", "a"]), np.array([0, 0, 1]), np.array(["a", "b", "c"]))
+    array([2, 2, 0], dtype=uint8)
+    """
+    code_of = np.searchsorted(classes, found.astype(classes.dtype, copy=False))
+    return code_of.astype(np.min_scalar_type(len(classes) - 1))[codes]
 
 
 def _check_finite(values: Array, name: str) -> None:

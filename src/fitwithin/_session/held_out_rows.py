@@ -219,7 +219,7 @@ def hold_out_in_blocks(
         n_holdout = max(n_validation, min(_MAX_ROWS, n_rows // _HOLDOUT_ONE_IN))
         rows = rng.choice(n_rows, n_validation + n_holdout, replace=False)
         return found.hold_out(rows[:n_validation], rows[n_validation:])
-    labels = replace(found.target, codes=np.concatenate(found.codes)) if isinstance(found.target, Labels) else None
+    labels = found.target if isinstance(found.target, Labels) else None
     if not n_validation_blocks:
         held_out = hold_out_rows(n_rows, groups, labels, rng)
         return found.hold_out(held_out.validation, held_out.holdout)
@@ -229,7 +229,7 @@ def hold_out_in_blocks(
         _check_classes(labels, held_out, "Add rows to X.")
         counts = count_codes(labels.codes[:n_training], len(labels.classes))
         refuse_unknown_labels(labels.classes[counts == 0].tolist())
-        found = replace(found, target=replace(labels, codes=labels.codes[:0], counts=counts))
+        found = replace(found, target=replace(labels, counts=counts))
     return found.hold_out(held_out.validation, held_out.holdout)
 
 

@@ -32,7 +32,9 @@ def make_received(kind):
     columns = [SharedColumn(np.dtype(np.uint8), ()), SharedColumn(np.dtype(float), ())]
     if kind == "array":
         columns.append(SharedColumn(TABLE.dtype, (2,)))
-    return ReceivedRows(RowLayout(tuple(columns), LABELS.without_rows(), ("sample_weight",)), N_ROWS, Budget(60))
+    return ReceivedRows(
+        RowLayout(tuple(columns), LABELS.with_column(LABELS.codes[:0]), ("sample_weight",)), N_ROWS, Budget(60)
+    )
 
 
 def take(kind, rows):

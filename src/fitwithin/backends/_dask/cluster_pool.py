@@ -57,13 +57,12 @@ class ClusterPool(BlockPool):
         self._cluster = cluster
         self._collection = parts
         self._submitted: list[Any] = []
-        codes = b"".join(column.tobytes() for column in found.codes)
-        self._target_hash = f"{found.block_rows.tobytes().hex()} {zlib.crc32(codes)}"
+        self._target_hash = f"{found.block_rows.tobytes().hex()} {zlib.crc32(found.target.column.data)}"
         dtype = found.target.column.dtype
         # The values stay on the workers; their stand-in takes no memory.
         is_labels = isinstance(found.target, Labels)
         column = np.zeros(len(self), dtype) if is_labels else np.broadcast_to(np.zeros((), dtype), (len(self),))
-        self.y = found.make_target(column)
+        self.y = found.target.with_column(column)
         # Weights lie beside the features.
         self.row_params = {}
         names = () if parts.weight is None else (WEIGHT,)
@@ -71,7 +70,7 @@ class ClusterPool(BlockPool):
         columns.append(SharedColumn(np.dtype(np.int64), ()))
         if isinstance(parts.empty, np.ndarray):
             columns.append(SharedColumn.from_array(parts.empty))
-        layout = RowLayout(tuple(columns), self.y.without_rows(), names, index=self.index)
+        layout = RowLayout(tuple(columns), self.y.with_column(column[:0]), names, index=self.index)
         self.partitions = Partitions([], np.diff(self.index.row_starts), layout, wait_for=self.wait_for)
         self._reader = BlockReader(self.supply, self._read_place, _PAUSE, self.partitions.release)
 

@@ -101,7 +101,7 @@ class ReceivedRows(SharedRows):
     >>> from fitwithin._core.target import Labels
     >>> from fitwithin.backends._process.shared_memory import SharedColumn
     >>> columns = SharedColumn(np.dtype(np.uint8), ()), SharedColumn(np.dtype(float), (2,))
-    >>> received = ReceivedRows(RowLayout(columns, Labels.encode([0, 1]).without_rows(), ()), 80, Budget(60))
+    >>> received = ReceivedRows(RowLayout(columns, Labels.encode([0, 1]), ()), 80, Budget(60))
     >>> received.append(np.array([70, 7]), LabeledRows(np.zeros((2, 2)), np.array([0, 1])))
     >>> received.find_missing(np.array([7, 8])).tolist()
     [8]

@@ -106,7 +106,7 @@ def list_row_columns(pool: TablePool | DiskPool) -> tuple[Array, ...]:
 def make_row_layout(pool: TablePool | DiskPool, columns: Sequence[Array]) -> RowLayout:
     """Return how rows with these columns lie in shared files."""
     shared_columns = tuple(map(SharedColumn.from_array, columns))
-    return RowLayout(shared_columns, pool.y.without_rows(), tuple(pool.row_params))
+    return RowLayout(shared_columns, pool.y.with_column(pool.y.column[:0]), tuple(pool.row_params))
 
 
 class MappedFileRows(SharedRows):
