@@ -18,7 +18,7 @@ TABLE = pa.table({"a": [1.0, None, 3.0, 4.0], "t": ["x", "y", None, "x"], "y": [
 
 def training_table(chunk=None):
     chunk = TableChunk(TABLE) if chunk is None else chunk
-    return make_training_table(chunk, read_target_column("y", chunk.table["y"]))
+    return make_training_table(chunk, read_target_column("y", [chunk.table["y"]]))
 
 
 def test_rows_without_a_label_are_left_out_and_counted():
@@ -44,7 +44,7 @@ def test_the_stored_pipeline_takes_the_columns_of_the_file():
     table = training_table()
     features = encode_features(table, "one-hot")
 
-    pipeline = features.make_pipeline(LogisticRegression().fit(features.X, table.target.y))
+    pipeline = features.make_pipeline(LogisticRegression().fit(features.X, table.y))
 
     assert pipeline.predict(extract_features(TableChunk(TABLE), table.columns, features.X.shape[1])).shape == (4,)
     np.testing.assert_array_equal(features.transform(table.chunk), features.X)

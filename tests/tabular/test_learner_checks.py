@@ -12,7 +12,7 @@ from fitwithin._core.exceptions import UserInputError
 from fitwithin._tabular.learner_checks import validate_learner, validate_scoring
 from fitwithin._tabular.target_column import read_target_column
 
-TARGET = read_target_column("y", pa.chunked_array([["no", "yes"]]))
+TARGET = read_target_column("y", [pa.chunked_array([["no", "yes"]])])
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_a_metric_that_is_not_defined_for_the_target_is_refused():
     ("scoring", "learner"), [("neg_log_loss", LinearSVC()), ("neg_log_loss", SGDClassifier(loss="hinge"))]
 )
 def test_a_metric_that_needs_a_missing_method_is_refused(scoring, learner):
-    two = read_target_column("y", pa.chunked_array([["a", "b"]]))
+    two = read_target_column("y", [pa.chunked_array([["a", "b"]])])
 
     with pytest.raises(UserInputError, match=f"--scoring {scoring} can't be used"):
         validate_scoring(scoring, learner, two)

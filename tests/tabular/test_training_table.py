@@ -11,7 +11,8 @@ from fitwithin._pools.sources.opening import open_source
 from fitwithin._tabular.features import encode_features
 from fitwithin._tabular.files.data_set_files import DataSetFiles
 from fitwithin._tabular.files.reader import open_data_file
-from fitwithin._tabular.training_table import read_training_table, survey_target
+from fitwithin._tabular.target_column import read_target_column
+from fitwithin._tabular.training_table import read_training_table
 
 N_ROWS = 2000
 
@@ -48,8 +49,8 @@ def test_blocks_are_encoded_as_the_whole_file_is(file, encoding):
     expected = whole.X.toarray() if hasattr(whole.X, "toarray") else whole.X
     np.testing.assert_allclose(X, expected, rtol=1e-6)
     assert X.dtype == source.to_frame(source.schema.empty_table()).dtype
-    assert [label for block in blocks for label in block["target"].to_pylist()] == all_rows.target.y.tolist()
-    assert table.target.n_rows == len(all_rows.target.y)
+    assert [label for block in blocks for label in block["target"].to_pylist()] == all_rows.y.tolist()
+    assert table.target.n_rows == len(all_rows.y)
     assert table.target.n_missing == 40
 
 
@@ -63,37 +64,25 @@ def test_the_target_alone_is_read_for_the_labels(file):
 
 def test_classes_are_counted_in_all_blocks(file, frame):
     table = read_training_table(DataSetFiles(file, in_blocks=True), "label")
-    labels, counts = table.target.class_counts
-    assert dict(zip(labels, counts, strict=True)) == frame["label"].value_counts().to_dict()
+    assert dict(zip(table.target.values, table.target.counts, strict=True)) == frame["label"].value_counts().to_dict()
 
 
-class Parts:
-    """Blocks of one column."""
-
-    def __init__(self, parts, type_):
-        self.parts = [pa.table({"label": pa.array(part, type_)}) for part in parts]
-        self.n_blocks = len(parts)
-
-    def read(self, number, names):
-        return self.parts[number].select(names)
-
-
-def survey(parts, type_=None, task=None):
-    return survey_target(Parts(parts, type_), "label", task, 1000)
+def read_target(parts, type_=None, task=None):
+    return read_target_column("label", [pa.chunked_array([pa.array(part, type_)]) for part in parts], task)
 
 
 def test_many_numbers_are_values_between_their_ends():
     values = np.random.default_rng(0).random(30_000)
-    column = survey([values[:20_000], values[20_000:]])
+    column = read_target([values[:20_000], values[20_000:]])
     assert column.is_regression
-    assert column.y.tolist() == [values.min(), values.max()]
+    assert column.values.tolist() == [values.min(), values.max()]
 
 
 def test_few_whole_numbers_are_classes_unless_the_user_says_otherwise():
     parts = [[1, 2, None], [3]]
-    found = survey(parts, pa.int64())
-    assert found.y.tolist() == [1, 2, 3]
-    assert survey(parts, pa.int64(), "regression").y.tolist() == [1, 3]
+    found = read_target(parts, pa.int64())
+    assert found.values.tolist() == [1, 2, 3]
+    assert read_target(parts, pa.int64(), "regression").values.tolist() == [1, 3]
     assert (found.n_rows, found.n_missing) == (3, 1)
 
 
@@ -108,11 +97,11 @@ def test_few_whole_numbers_are_classes_unless_the_user_says_otherwise():
 )
 def test_a_target_that_cannot_be_learned_is_refused(values, words):
     with pytest.raises(UserInputError, match=words):
-        survey(values, pa.string())
+        read_target(values, pa.string())
 
 
 def test_missing_numbers_count_as_missing_even_if_they_are_nan(tmp_path):
     table = pa.table({"a": [1.0, 2.0, 3.0], "label": [0.0, float("nan"), 1.0]})
     pq.write_table(table, tmp_path / "rows.parquet")
-    found = survey_target(DataSetFiles(tmp_path / "rows.parquet").open(["label"]), "label", None, 1000)
+    found = read_training_table(DataSetFiles(tmp_path / "rows.parquet", in_blocks=True), "label").target
     assert (found.n_rows, found.n_missing) == (2, 1)

@@ -76,16 +76,16 @@ def _columns_table(table: TrainingTable, encoding: str) -> Table:
 
 
 def _describe_target(target: TargetColumn) -> str:
-    if target.class_counts is None:
+    counts = target.counts
+    if counts is None:
         return (
-            f"Target: {target.name}, values from {target.y.min():g} to {target.y.max():g} "
+            f"Target: {target.name}, values from {target.values.min():g} to {target.values.max():g} "
             "(--task classification treats them as classes)"
         )
-    classes, counts = target.class_counts
     by_frequency = np.argsort(-counts, kind="stable")
-    shares = [f"{classes[i]} ({counts[i] / counts.sum():.1%})" for i in by_frequency]
-    hint = " (--task regression treats them as values)" if target.y.dtype.kind in "iuf" else ""
-    return f"Target: {target.name}, {len(classes):,} classes: {join_names(shares, _MAX_CLASS_NAMES)}{hint}"
+    shares = [f"{target.values[i]} ({counts[i] / counts.sum():.1%})" for i in by_frequency]
+    hint = " (--task regression treats them as values)" if target.values.dtype.kind in "iuf" else ""
+    return f"Target: {target.name}, {len(counts):,} classes: {join_names(shares, _MAX_CLASS_NAMES)}{hint}"
 
 
 def print_training_result(console: Console, card: ModelCard) -> None:

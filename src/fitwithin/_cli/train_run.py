@@ -127,7 +127,7 @@ def _train_and_test(
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             warnings.filterwarnings("ignore", FEATURE_NAMES_WARNING)
-            model = estimator.fit(X, TARGET if isinstance(X, FeatureBlocks) else table.target.y, groups=table.groups)
+            model = estimator.fit(X, TARGET if isinstance(X, FeatureBlocks) else table.y, groups=table.groups)
         print_warnings(caught)
         test_result = _score_test_rows(model, prepared.test_rows, prepared.card.scoring)
     return model, complete_model_card(

@@ -43,24 +43,21 @@ class FeatureBlocks:
         Its input.
     target : TargetColumn
         The column to predict.
-    shape : tuple of int
-        Rows with a target value, and columns of the encoder's output.
+    n_features : int
+        Columns of its output.
     dtype : dtype
         Type of its output.
-    has_gaps : bool
-        Whether rows may have no target value.
     """
 
     blocks: Blocks
     encoder: Any
     columns: list[FeatureColumn]
     target: TargetColumn
-    shape: tuple[int, int]
+    n_features: int
     dtype: np.dtype[Any]
-    has_gaps: bool
 
     def __post_init__(self) -> None:
-        fields = [pa.field(str(number), pa.from_numpy_dtype(self.dtype)) for number in range(self.shape[1])]
+        fields = [pa.field(str(number), pa.from_numpy_dtype(self.dtype)) for number in range(self.n_features)]
         labels = _to_arrow(self.target.convert(self.blocks.schema.empty_table()[self.target.name]))
         self.schema: pa.Schema = pa.schema([*fields, pa.field(TARGET, labels.type)])
         self.n_blocks = self.blocks.n_blocks
@@ -72,16 +69,12 @@ class FeatureBlocks:
         """Read these columns of one block, in this order."""
         has_features = any(name != TARGET for name in names)
         stored = [column.name for column in self.columns] if has_features else []
-        if self.has_gaps or TARGET in names:
-            stored.append(self.target.name)
-        chunk = TableChunk(self.blocks.read(number, stored)).normalize()
-        table = chunk.drop_unlabeled(self.target.name).table if self.has_gaps else chunk.table
-        columns = {}
+        chunk = TableChunk(self.blocks.read(number, [*stored, self.target.name])).normalize()
+        table = chunk.drop_unlabeled(self.target.name).table
+        columns = {TARGET: _to_arrow(self.target.convert(table[self.target.name]))}
         if has_features:
             X = self._encode(table)
-            columns = {str(place): pa.array(np.ascontiguousarray(X[:, place])) for place in range(X.shape[1])}
-        if TARGET in names:
-            columns[TARGET] = _to_arrow(self.target.convert(table[self.target.name]))
+            columns |= {str(place): pa.array(np.ascontiguousarray(X[:, place])) for place in range(X.shape[1])}
         return pa.table({name: columns[name] for name in names})
 
     def _encode(self, table: pa.Table) -> Array:
@@ -121,15 +114,18 @@ class EncodedFeatures:
         The features.
     encoder : ColumnTransformer, Pipeline or "passthrough"
         The fitted encoder.
+    n_features : int
+        Columns of its output.
     """
 
     table: TrainingTable
     X: Any
     encoder: Any
+    n_features: int
 
     def transform(self, chunk: TableChunk) -> Any:
         """Encode other rows in the same way."""
-        X = extract_features(chunk, self.table.columns, self.X.shape[1])
+        X = extract_features(chunk, self.table.columns, self.n_features)
         return X if isinstance(self.encoder, str) else self.encoder.transform(X)
 
     def make_pipeline(self, model: Any) -> Pipeline:
@@ -143,13 +139,13 @@ def encode_features(table: TrainingTable, encoding: Encoding) -> EncodedFeatures
     if chunk.matrix is not None:
         encoder = make_matrix_encoder(chunk.matrix, encoding)
         X = chunk.matrix if encoder == "passthrough" else encoder.fit_transform(chunk.matrix)
-        return EncodedFeatures(table, X, encoder)
+        return EncodedFeatures(table, X, encoder, X.shape[1])
     encoder = make_column_encoder(columns, encoding, dense=table.blocks is not None)
     X = encoder.fit_transform(to_frame(chunk.table, columns))
+    n_features = X.shape[1]
     if table.blocks is not None:
-        shape, has_gaps = (table.target.n_rows, X.shape[1]), bool(table.target.n_missing)
-        X = FeatureBlocks(table.blocks, encoder, columns, table.target, shape, X.dtype, has_gaps=has_gaps)
-    return EncodedFeatures(table, X, encoder)
+        X = FeatureBlocks(table.blocks, encoder, columns, table.target, n_features, X.dtype)
+    return EncodedFeatures(table, X, encoder, n_features)
 
 
 def extract_features(chunk: TableChunk, columns: Sequence[FeatureColumn], n_features: int) -> Any:
@@ -194,10 +190,9 @@ def read_test_rows(features: EncodedFeatures, file: DataFile) -> tuple[Any, Any]
     types = {column.name: column.arrow_type for column in columns}
     file.require_columns(types)
     if isinstance(file, DataSetFiles) and file.in_blocks:
-        stored, shape = file.open([*types, target.name]), (0, features.X.shape[1])
-        X: Any = FeatureBlocks(stored, features.encoder, columns, target, shape, features.X.dtype, has_gaps=True)
+        stored = file.open([*types, target.name])
+        X: Any = FeatureBlocks(stored, features.encoder, columns, target, features.n_features, features.X.dtype)
         y = np.concatenate([X.read(number, [TARGET])[TARGET].to_numpy() for number in range(X.n_blocks)] or [[]])
-        X.shape = len(y), shape[1]
         X.schema = X.schema.remove(X.schema.get_field_index(TARGET))
     else:
         # The target is read as text or float, and converted below.

@@ -63,7 +63,7 @@ def validate_scoring(scoring: str, learner: Any, target: TargetColumn) -> None:
     UserInputError
         If it can't be computed.
     """
-    exam = make_synthetic_predictions(Values(target.y) if target.is_regression else Labels.encode(target.y))
+    exam = make_synthetic_predictions(Values(target.values) if target.is_regression else Labels.encode(target.values))
     model = Responder(learner, exam.model.classes, exam.by_method.__getitem__)
     try:
         with warnings.catch_warnings():

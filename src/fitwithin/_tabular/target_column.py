@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -25,6 +26,10 @@ DEFAULT_MAX_CLASSES = 1000
 """Classes above which a target is taken for a mistake, such as a column of names."""
 
 
+_MAX_DISTINCT = 10_000
+"""Distinct values up to which those of the next block are counted; more are values, or too many for classes."""
+
+
 @dataclass(frozen=True, eq=False)
 class TargetColumn:
     """The column to predict.
@@ -37,10 +42,10 @@ class TargetColumn:
         Whether to predict classes or values.
     type : str
         Arrow's name of its type.
-    y : numpy.ndarray
-        One entry for each row that has a value; of files that are read in blocks, the classes or the ends of the range.
-    class_counts : tuple of numpy.ndarray or None
-        The labels, and the rows of each; None for a regression.
+    values : numpy.ndarray
+        The classes, sorted, or the ends of the range.
+    counts : numpy.ndarray or None
+        The rows of each class; None for a regression.
     n_rows, n_missing : int
         Rows with and without a value.
     """
@@ -48,8 +53,8 @@ class TargetColumn:
     name: str
     task: TaskType
     type: str
-    y: Array
-    class_counts: tuple[Array, Array] | None
+    values: Array
+    counts: Array | None
     n_rows: int
     n_missing: int
 
@@ -59,7 +64,7 @@ class TargetColumn:
         return self.task == "regression"
 
     def convert(self, values: pa.ChunkedArray) -> Array:
-        """Convert the target of other rows to the type in training; it must have no missing values.
+        """Convert the target of some rows to the type in training; it must have no missing values.
 
         Raises
         ------
@@ -80,7 +85,10 @@ class TargetColumn:
 
 
 def read_target_column(
-    name: str, values: pa.ChunkedArray, task: TaskType | None = None, max_classes: int = DEFAULT_MAX_CLASSES
+    name: str,
+    blocks: Iterable[pa.ChunkedArray],
+    task: TaskType | None = None,
+    max_classes: int = DEFAULT_MAX_CLASSES,
 ) -> TargetColumn:
     """Read the target column of a file.
 
@@ -90,8 +98,8 @@ def read_target_column(
     ----------
     name : str
         The column's name.
-    values : pyarrow.ChunkedArray
-        The column.
+    blocks : iterable of pyarrow.ChunkedArray
+        The column, whole or block by block.
     task : {"classification", "regression"}, optional
         The user's choice; by default it follows from the values.
     max_classes : int
@@ -104,44 +112,62 @@ def read_target_column(
 
     Examples
     --------
-    >>> read_target_column("rain", pa.chunked_array([["yes", "no", None]])).y.tolist()
-    ['yes', 'no']
-    >>> read_target_column("price", pa.chunked_array([[1.5, 2.5]])).task
+    >>> read_target_column("rain", [pa.chunked_array([["yes", "no", None]])]).values.tolist()
+    ['no', 'yes']
+    >>> read_target_column("price", [pa.chunked_array([[1.5]]), pa.chunked_array([[2.5]])]).task
     'regression'
     """
-    if not len(values):
+    n_rows = n_missing = 0
+    ends: list[float] = []
+    found, type_ = pa.table({"values": pa.nulls(0), "counts": pa.array([], pa.int64())}), ""
+    for stored in blocks:
+        values, type_ = decode_dictionary(stored), arrow_type_name(stored.type)
+        present = values.drop_null()
+        n_rows, n_missing = n_rows + len(present), n_missing + values.null_count
+        if not len(present):
+            continue
+        kind = column_kind(present.type)
+        if kind is None:
+            raise UserInputError(
+                f"The target {name!r} holds {present.type}; it must hold text, numbers, booleans or dates.",
+                "Choose another column with --target.",
+            )
+        if kind == "number":
+            ends += pc.min_max(present.cast(pa.float64(), safe=False)).as_py().values()
+        if len(found) <= _MAX_DISTINCT:
+            both = pa.concat_tables(
+                [found, pa.Table.from_struct_array(pc.value_counts(present))], promote_options="default"
+            )
+            sums = both.group_by("values", use_threads=False).aggregate([("counts", "sum")])
+            found = sums.rename_columns(["values", "counts"])
+    if not n_rows + n_missing:
         raise UserInputError("The file has no rows, only column names.", "Was it written completely?")
-    type_, present = arrow_type_name(values.type), decode_dictionary(values).drop_null()
-    n_missing = len(values) - len(present)
-    if not len(present):
+    if not n_rows:
         raise UserInputError(f"The target {name!r} has no values at all.", "Choose another column with --target.")
-    if column_kind(present.type) is None:
+    distinct = found["values"]
+    if len(distinct) < 2:
         raise UserInputError(
-            f"The target {name!r} holds {present.type}; it must hold text, numbers, booleans or dates.",
+            f"The target {name!r} has one value only, {distinct[0].as_py()!r}; a model needs at least two.",
             "Choose another column with --target.",
         )
-    n_distinct = pc.count_distinct(present).as_py()
-    if n_distinct < 2:
-        raise UserInputError(
-            f"The target {name!r} has one value only, {present[0].as_py()!r}; a model needs at least two.",
-            "Choose another column with --target.",
-        )
-    if (task or infer_task(present, n_distinct)) == "regression":
-        y = _to_target_values(name, present)
-        return TargetColumn(name, "regression", type_, y, None, len(present), n_missing)
-    _validate_classes(name, present, n_distinct, max_classes)
-    y = to_labels(present)
-    counts = np.unique(y, return_counts=True)
-    return TargetColumn(name, "classification", type_, y, counts, len(present), n_missing)
+    if (task or infer_task(distinct)) == "regression":
+        span = _to_target_values(name, pa.chunked_array([[min(ends), max(ends)]]) if ends else distinct)
+        return TargetColumn(name, "regression", type_, span, None, n_rows, n_missing)
+    _validate_classes(name, distinct, n_rows, max_classes)
+    classes, order = np.unique(to_labels(distinct), return_index=True)
+    return TargetColumn(name, "classification", type_, classes, found["counts"].to_numpy()[order], n_rows, n_missing)
 
 
-def infer_task(values: pa.ChunkedArray, n_distinct: int) -> TaskType:
-    """Return the task that follows from the values of a target."""
-    if column_kind(values.type) != "number":
-        return "classification"
-    numbers = values.cast(pa.float64(), safe=False).to_numpy()
-    are_whole = pa.types.is_integer(values.type) or bool((numbers == np.floor(numbers)).all())
-    return "classification" if are_whole and n_distinct <= MAX_INTEGER_CLASSES else "regression"
+def infer_task(distinct: pa.ChunkedArray) -> TaskType:
+    """Return the task that follows from the distinct values of a target."""
+    is_number = column_kind(distinct.type) == "number"
+    few = len(distinct) <= MAX_INTEGER_CLASSES
+    return "regression" if is_number and not (few and _are_whole(distinct)) else "classification"
+
+
+def _are_whole(numbers: pa.ChunkedArray) -> bool:
+    values = numbers.cast(pa.float64(), safe=False).to_numpy()
+    return bool((values == np.floor(values)).all())
 
 
 def to_labels(values: pa.ChunkedArray) -> Array:
@@ -188,15 +214,15 @@ def _to_target_values(name: str, values: pa.ChunkedArray) -> Array:
     return numbers
 
 
-def _validate_classes(name: str, values: pa.ChunkedArray, n_distinct: int, max_classes: int) -> None:
-    if pa.types.is_floating(values.type) and infer_task(values, 2) == "regression":
+def _validate_classes(name: str, distinct: pa.ChunkedArray, n_rows: int, max_classes: int) -> None:
+    if pa.types.is_floating(distinct.type) and not _are_whole(distinct):
         raise UserInputError(
             f"The target {name!r} holds fractions, which can't be classes.", "Leave out --task classification."
         )
-    if n_distinct > max_classes:
-        is_number = column_kind(values.type) == "number"
+    if len(distinct) > max_classes:
+        is_number = column_kind(distinct.type) == "number"
         raise UserInputError(
-            f"The target {name!r} has {n_distinct:,} different values in {len(values):,} rows: too many for classes.",
+            f"The target {name!r} has {len(distinct):,} different values in {n_rows:,} rows: too many for classes.",
             ("Use --task regression, or " if is_number else "Choose another column with --target, or ")
-            + f"allow them with --max-classes {n_distinct}.",
+            + f"allow them with --max-classes {len(distinct)}.",
         )

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fitwithin._core.exceptions import UserInputError, join_names
 from fitwithin._core.target import Array
 from fitwithin._pools.sources.blocks import Blocks
-from fitwithin._pools.sources.column_types import decode_dictionary
+from fitwithin._pools.target_pass import number_groups
 from fitwithin._session.held_out_rows import MIN_GROUPS
-from fitwithin._tabular.columns import FeatureColumn, column_kind, select_columns
+from fitwithin._tabular.columns import FeatureColumn, select_columns
 from fitwithin._tabular.files.data_file import DataFile, TableChunk
 from fitwithin._tabular.files.data_set_files import DataSetFiles
 from fitwithin._tabular.target_column import (
@@ -24,11 +21,7 @@ from fitwithin._tabular.target_column import (
     TargetColumn,
     TaskType,
     read_target_column,
-    to_labels,
 )
-
-_MAX_DISTINCT = 10_000
-"""Distinct values that are counted in files that are read in blocks; more are values, or too many for classes."""
 
 _SAMPLE_BLOCKS = 8
 """Blocks of the sample, evenly spaced."""
@@ -64,6 +57,11 @@ class TrainingTable:
     groups: Array | None = None
     blocks: Blocks | None = None
 
+    @property
+    def y(self) -> Array:
+        """The target of the rows in the chunk."""
+        return self.target.convert(self.chunk.table[self.target.name])
+
 
 def read_training_table(
     file: DataFile,
@@ -97,11 +95,13 @@ def read_training_table(
         If no model can be trained on it.
     """
     if isinstance(file, DataSetFiles) and file.in_blocks:
-        column = survey_target(file.open([target]), target, task, max_classes)
+        labels = file.open([target])
+        tables = (TableChunk(labels.read(number, [target])).normalize().table for number in range(labels.n_blocks))
+        column = read_target_column(target, (table[target] for table in tables), task, max_classes)
         blocks = file.open(split_large=True)
         return make_training_table(TableChunk(_read_sample(blocks, target)), column, texts=texts, blocks=blocks)
     chunk = file.read(label=target)
-    column = read_target_column(target, chunk.table[target], task, max_classes)
+    column = read_target_column(target, [chunk.table[target]], task, max_classes)
     return make_training_table(chunk, column, groups, texts)
 
 
@@ -164,7 +164,7 @@ def _read_groups(name: str, values: pa.ChunkedArray) -> Array:
             f"The column of groups {name!r} has no value in {values.null_count:,} rows; every row needs a group.",
             "Fill the gaps, or choose another column with --groups.",
         )
-    codes: Array = decode_dictionary(values).combine_chunks().dictionary_encode().indices.to_numpy()
+    codes = number_groups([values], name)
     n_groups = int(codes.max()) + 1
     if n_groups < MIN_GROUPS:
         raise UserInputError(
@@ -173,35 +173,6 @@ def _read_groups(name: str, values: pa.ChunkedArray) -> Array:
             "Choose another column with --groups.",
         )
     return codes
-
-
-def survey_target(blocks: Blocks, name: str, task: TaskType | None, max_classes: int) -> TargetColumn:
-    """Read the target of all blocks, and nothing else.
-
-    Raises
-    ------
-    UserInputError
-        If no model can be trained to predict it.
-    """
-    counts: Counter[Any] = Counter()
-    n_rows = n_missing = 0
-    ends: list[float] = []
-    values = pa.chunked_array([], pa.null())
-    for number in range(blocks.n_blocks):
-        values = decode_dictionary(TableChunk(blocks.read(number, [name])).normalize().table[name])
-        present = values.drop_null()
-        n_rows, n_missing = n_rows + len(present), n_missing + values.null_count
-        if len(present) and column_kind(values.type) == "number":
-            ends += pc.min_max(present.cast(pa.float64(), safe=False)).as_py().values()
-        if len(counts) <= _MAX_DISTINCT:
-            found = pc.value_counts(present.combine_chunks())[: _MAX_DISTINCT + 1]
-            counts.update(dict(zip(*(found.field(part).to_pylist() for part in ("values", "counts")), strict=True)))
-    # Without any value, one that is missing tells missing values from missing rows.
-    distinct = pa.chunked_array([pa.array(list(counts) or [None] * min(n_missing, 1), values.type)])
-    column = replace(read_target_column(name, distinct, task, max_classes), n_rows=n_rows, n_missing=n_missing)
-    if column.is_regression:
-        return replace(column, y=np.array([min(ends), max(ends)]))
-    return replace(column, class_counts=(to_labels(distinct), np.array(list(counts.values()))))
 
 
 def _read_sample(blocks: Blocks, target: str) -> pa.Table:
