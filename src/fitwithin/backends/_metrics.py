@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.special import expit, logit
 from scipy.stats import t
 from sklearn.metrics import get_scorer
 
@@ -265,8 +266,8 @@ def auc_interval(value: float, error: float, positives: float, negatives: float)
 
 
 def _logit(share: float, error: float) -> tuple[float, float]:
-    odds, spread = share / (1 - share), math.exp(min(Z_95 * error / (share * (1 - share)), 700.0))
-    return odds / (odds + spread), odds / (odds + 1 / spread)
+    ends = expit(logit(share) + np.array([-1, 1]) * Z_95 * error / (share * (1 - share)))
+    return float(ends[0]), float(ends[1])
 
 
 def _wilson(share: float, rows: float) -> tuple[float, float]:

@@ -77,7 +77,9 @@ def fit_xgboost(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: M
     with preserve_attributes(learner, "callbacks"):
         learner.callbacks = [*(learner.callbacks or []), StopXGBoost()]
         learner.fit(X, y, **params)
-    timer.finish_fit()
+    if not timer.is_stopped:
+        # The last iteration has no check after it.
+        stop_signal.count_steps((stop_signal.n_steps or 0) + 1)
 
 
 def fit_catboost(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:

@@ -250,11 +250,6 @@ class StepTimer:
         )
         return not self.is_stopped
 
-    def finish_fit(self) -> None:
-        """Count the last step of a fit that asks before each step but the first."""
-        if not self.is_stopped:
-            self._stop_signal.count_steps(self._n_steps + 1)
-
 
 @contextmanager
 def preserve_attributes(learner: Any, *names: str) -> Iterator[None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from fitwithin._core.target import Array
-from fitwithin._pools.tables import take_rows
+from fitwithin._pools.pool import LabeledRows
 
 _PATIENCE = ("early_stopping_rounds", "early_stopping_round", "n_iter_no_change", "od_wait")
 """Parameters of LightGBM, XGBoost and CatBoost that turn their early stopping on."""
@@ -20,22 +19,6 @@ _ARGUMENT = "eval_set"
 
 DEPRECATION = "The argument 'eval_set' is deprecated"
 """Warning of LightGBM 4.7. Its replacement, `eval_y`, is not encoded as the labels are, so it is wrong for most."""
-
-
-@dataclass(frozen=True, eq=False)
-class ValidationSet:
-    """Validation rows on their way to a booster.
-
-    Parameters
-    ----------
-    X : table
-        Features.
-    y : array
-        Labels or values.
-    """
-
-    X: Any
-    y: Array
 
 
 def takes_validation_set(learner: Any) -> bool:
@@ -61,7 +44,7 @@ def has_validation_set(fit_params: Mapping[str, Any]) -> bool:
 
 def add_validation_set(fit_params: Mapping[str, Any], X: Any, y: Array) -> dict[str, Any]:
     """Return the arguments of `fit` with validation rows, which `pass_validation_set` gives to the learner."""
-    return {**fit_params, _ARGUMENT: ValidationSet(X, y)}
+    return {**fit_params, _ARGUMENT: LabeledRows(X, y)}
 
 
 def pass_validation_set(
@@ -81,15 +64,14 @@ def pass_validation_set(
         The fitted steps before the learner, in a pipeline.
     """
     others, rows = dict(params), params.get(_ARGUMENT)
-    if not isinstance(rows, ValidationSet):
+    if not isinstance(rows, LabeledRows):
         return others
     del others[_ARGUMENT]
     if not takes_validation_set(learner):
         return others
     if rows.y.dtype.kind != "f":
         # A booster refuses classes that are not among those of its training rows.
-        known = np.flatnonzero(np.isin(rows.y, y))
-        rows = ValidationSet(take_rows(rows.X, known), rows.y[known])
+        rows = rows.take(np.flatnonzero(np.isin(rows.y, y)))
     if isinstance(learner, Pipeline):
         # The last step gets them as they are, and this function is called again there.
         return {**others, f"{learner.steps[-1][0]}__{_ARGUMENT}": rows}
