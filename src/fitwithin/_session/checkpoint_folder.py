@@ -10,11 +10,11 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +23,6 @@ from fitwithin._core.atomic_write import atomic_write, flush_to_disk
 from fitwithin._core.cost import CostModel
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.install_command import UPGRADE_COMMAND
-from fitwithin._core.records import Estimate, Rows, StopReason
-from fitwithin._core.rounds import Round
 from fitwithin._session.fingerprint import Fingerprint
 from fitwithin._session.fit_state import FitState, ModelRecord
 
@@ -40,19 +38,11 @@ _VERSION = 3
 _NUMBERED_FILE = re.compile(r"(model|rows)-(\d+)\.(skops|npz)")
 """Names of the files that ``state.json`` names."""
 
+_JSON_TYPES: Mapping[Any, Any] = {float: float | int, Any: object}
+"""What may stand in JSON for a type."""
+
 _TEMPORARY_FILE = re.compile(r"\..+\.part")
 """Names of files before their rename."""
-
-_PLAIN_ENTRIES: Mapping[str, Callable[[Any], Any]] = {
-    "seconds": float,
-    "cost": dict,
-    "was_cut_short": bool,
-    "teacher": str,
-    "notes": dict,
-}
-"""Fields of `FitState` that are stored as they are, with their types."""
-
-_Record = TypeVar("_Record", Estimate, Round)
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,57 +219,36 @@ def _read_content(path: Path, values: Mapping[str, Any]) -> CheckpointContent:
             f"The checkpoint {path} was written by a newer version of fitwithin.",
             f"Name another folder, or upgrade fitwithin. {UPGRADE_COMMAND}",
         )
-    files, stored = values["files"], values["model"]
+    files, best, stored = values["files"], values["best"], values["model"]
     if not all(_NUMBERED_FILE.fullmatch(name) for name in files.values()):
         raise ValueError("it names files that are not its own")
-    if values["stop_reason"] not in (None, *get_args(StopReason)):
-        raise ValueError(f"{values['stop_reason']!r} is no stop reason")
     # Raises an error if these are no costs.
     CostModel().restore(values["cost"])
     arrays = _read_arrays(path / files["rows"])
-    best = None if values["best"] is None else _read_model_record(values["best"], arrays.get("best_rows"))
-    record = None
+    if best is not None:
+        best["rows"] = arrays.get("best_rows")
     if stored is not None:
-        is_best = best is not None and stored["number"] == best.number
-        rows = arrays.get("best_rows" if is_best else "model_rows")
-        record = replace(_read_model_record(stored, rows), file=files["model"], trust=tuple(map(str, stored["trust"])))
-    state = FitState(
-        stop_reason=values["stop_reason"],
-        history=tuple(_read_numbers(Round, entry) for entry in values["history"]),
-        marks=arrays["marks"],
-        best=best,
-        validation_rows=arrays["validation_rows"],
-        holdout_rows=arrays["holdout_rows"],
-        model_record=record,
-        **{name: kind(values[name]) for name, kind in _PLAIN_ENTRIES.items()},
-    )
+        is_best = best is not None and stored["number"] == best["number"]
+        stored |= {"rows": arrays.get("best_rows" if is_best else "model_rows"), "file": files["model"]}
+    state = _read_value(FitState, {**values, **arrays, "model": None, "model_record": stored})
     return CheckpointContent(state, dict(values["fingerprint"]), dict(values["facts"]), tuple(values["attachments"]))
 
 
-def _read_model_record(values: Mapping[str, Any], rows: Rows | None) -> ModelRecord:
-    if rows is not None and not len(rows):
-        raise ValueError("a model has no rows")
-    counts = values["class_counts"]
-    found = (values["estimate"], values["fresh_estimate"])
-    estimate, fresh_estimate = (None if one is None else _read_numbers(Estimate, one) for one in found)
-    return ModelRecord(
-        number=int(values["number"]),
-        n_rows=int(values["n_rows"]),
-        rows=rows,
-        class_counts=None if counts is None else np.array(counts, dtype=np.int64),
-        estimate=estimate,
-        fresh_estimate=fresh_estimate,
-        fit_seconds=float(values["fit_seconds"]),
-        was_cut_short=bool(values["was_cut_short"]),
-    )
-
-
-def _read_numbers(kind: type[_Record], values: Mapping[str, Any]) -> _Record:
-    """Return a record of numbers; entries of a newer version are ignored, and of an older one missing."""
-    if not all(value is None or isinstance(value, int | float) for value in values.values()):
-        raise TypeError(f"a {kind.__name__} holds numbers only")
-    known = {entry.name for entry in fields(kind)}
-    return kind(**{name: value for name, value in values.items() if name in known})
+def _read_value(kind: Any, value: Any) -> Any:
+    """Return a value of JSON as the type of a record's field; entries of a newer version are ignored."""
+    origin, options = get_origin(kind) or kind, get_args(kind)
+    if type(None) in options:
+        return None if value is None else _read_value(options[0], value)
+    if is_dataclass(kind):
+        types = get_type_hints(kind)
+        return origin(**{name: _read_value(types[name], entry) for name, entry in value.items() if name in types})
+    if origin is tuple:
+        return tuple(_read_value(options[0], entry) for entry in value)
+    if origin is np.ndarray:
+        return value if isinstance(value, np.ndarray) else np.array(value, dtype=np.int64)
+    if not (value in options if origin is Literal else isinstance(value, _JSON_TYPES.get(origin, origin))):
+        raise TypeError(f"it holds {value!r} in place of another value")
+    return value
 
 
 def _read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
@@ -287,6 +256,8 @@ def _read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
     with np.load(path, allow_pickle=False) as file:
         arrays = dict(file)
     for name, array in arrays.items():
+        if name in ("best_rows", "model_rows") and not len(array):
+            raise ValueError("a model has no rows")
         if array.ndim != 1 or (array.dtype != np.uint8 if name == "marks" else array.dtype.kind != "i"):
             raise ValueError(f"{path.name} holds no {name}")
         if name != "marks" and len(array) and not 0 <= array.min() <= array.max() < len(arrays["marks"]):
@@ -330,12 +301,11 @@ class CheckpointWriter:
         files = {"rows": self._rows_file}
         values = {
             "version": _VERSION,
-            "stop_reason": state.stop_reason,
-            "history": [asdict(finished) for finished in state.history],
-            "best": None if state.best is None else asdict(replace(state.best, rows=None)),
-            "model": None if model is None else asdict(replace(model, rows=None)),
+            **{name: value for name, value in vars(state).items() if name not in self._arrays},
+            "best": None if state.best is None else replace(state.best, rows=None),
+            "model": None if model is None else replace(model, rows=None),
+            "model_record": None,
             "files": files if model is None else {**files, "model": model.file},
-            **{name: getattr(state, name) for name in _PLAIN_ENTRIES},
             **others,
         }
         with atomic_write(self.path / STATE_FILE) as temporary:
@@ -374,7 +344,9 @@ class CheckpointWriter:
 
 
 def _to_python(value: Any) -> Any:
-    """Return numbers and arrays of NumPy as Python's own."""
+    """Return records as dicts, and numbers and arrays of NumPy as Python's own."""
+    if is_dataclass(value):
+        return vars(value)
     if not hasattr(value, "tolist"):
         raise TypeError(f"{type(value).__name__} is neither text nor a number")
     return value.tolist()
