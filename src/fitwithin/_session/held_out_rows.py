@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Labels, count_codes, encode_integers, is_missing, refuse_unknown_labels
 from fitwithin._pools.decks.deck import count_validation_rows
@@ -38,8 +39,8 @@ _HOLDOUT_ONE_IN = 50
 # Rows below which the teacher holds out rows itself: they are read at once.
 _SMALL_DATA_SET_ROWS = 10_000
 
-MIN_GROUPS = 3
-"""Groups that are needed: for training, validation and holdout."""
+# Groups that are needed: for training, validation and holdout.
+_MIN_GROUPS = 3
 
 # A group with more rows than this many times the validation rows is used for training if there are others.
 _LARGE_GROUP = 2
@@ -145,10 +146,11 @@ def hold_out_groups(groups: Codes, rng: np.random.Generator) -> HeldOutRows:
     (1, 1)
     """
     sizes = np.bincount(groups)
-    if len(sizes) < MIN_GROUPS:
-        raise ValueError(
+    if len(sizes) < _MIN_GROUPS:
+        raise UserInputError(
             f"groups holds {len(sizes)} different {'group' if len(sizes) == 1 else 'groups'}; at least "
-            f"{MIN_GROUPS} are needed, for training, validation and holdout. Leave out groups, or give finer ones."
+            f"{_MIN_GROUPS} are needed, for training, validation and holdout.",
+            "Leave out groups, or give finer ones.",
         )
     aim = count_held_out_rows(len(groups))
     order = rng.permutation(len(sizes))

@@ -12,7 +12,6 @@ from fitwithin._core.exceptions import UserInputError, join_names
 from fitwithin._core.target import Array
 from fitwithin._pools.sources.blocks import Blocks
 from fitwithin._pools.target_pass import number_groups
-from fitwithin._session.held_out_rows import MIN_GROUPS
 from fitwithin._tabular.columns import FeatureColumn, select_columns
 from fitwithin._tabular.files.data_file import DataFile, TableChunk
 from fitwithin._tabular.files.data_set_files import DataSetFiles
@@ -134,7 +133,7 @@ def make_training_table(
     """
     chunk = chunk.drop_unlabeled(target.name)
     columns, left_out = _select_features(chunk, target.name, groups, texts)
-    numbers = None if groups is None else _read_groups(groups, chunk.table[groups])
+    numbers = None if groups is None else number_groups([chunk.table[groups]], groups)
     return TrainingTable(chunk=chunk, target=target, columns=columns, left_out=left_out, groups=numbers, blocks=blocks)
 
 
@@ -155,24 +154,6 @@ def _select_features(
             "Is --target the right column?",
         )
     return columns, left_out
-
-
-def _read_groups(name: str, values: pa.ChunkedArray) -> Array:
-    """Return a number for the group of each row."""
-    if values.null_count:
-        raise UserInputError(
-            f"The column of groups {name!r} has no value in {values.null_count:,} rows; every row needs a group.",
-            "Fill the gaps, or choose another column with --groups.",
-        )
-    codes = number_groups([values], name)
-    n_groups = int(codes.max()) + 1
-    if n_groups < MIN_GROUPS:
-        raise UserInputError(
-            f"The column of groups {name!r} has {n_groups} different {'value' if n_groups == 1 else 'values'}; at "
-            f"least {MIN_GROUPS} groups are needed, for training, validation and holdout.",
-            "Choose another column with --groups.",
-        )
-    return codes
 
 
 def _read_sample(blocks: Blocks, target: str) -> pa.Table:
