@@ -13,7 +13,6 @@ from fitwithin._tabular.encoding import (
     MAX_ONE_HOT_CATEGORIES,
     MAX_ORDINAL_CATEGORIES,
     choose_encoding,
-    choose_encoding_for_all,
     make_column_encoder,
     make_matrix_encoder,
 )
@@ -29,14 +28,14 @@ def frame(numbers, text):
 def test_linear_learners_get_one_hot_columns_and_others_category_numbers(name):
     is_linear = name.startswith(("linear", "logistic", "sgd"))
 
-    assert choose_encoding(make_preset(name)) == ("one-hot" if is_linear else "ordinal")
+    assert choose_encoding([make_preset(name)]) == ("one-hot" if is_linear else "ordinal")
 
 
 def test_a_learner_without_tags_gets_no_missing_values():
     class WithoutTags:
         pass
 
-    assert choose_encoding(WithoutTags()) == "one-hot"
+    assert choose_encoding([WithoutTags()]) == "one-hot"
 
 
 def test_ordinal_numbers_the_categories_and_keeps_missing_values():
@@ -100,4 +99,4 @@ def test_a_matrix_is_passed_through_or_standardised():
     ],
 )
 def test_learners_that_share_rows_get_an_encoding_that_all_of_them_take(names, encoding):
-    assert choose_encoding_for_all([make_preset(name) for name in names]) == encoding
+    assert choose_encoding([make_preset(name) for name in names]) == encoding

@@ -27,7 +27,7 @@ from fitwithin._cli.train_options import TrainOptions
 from fitwithin._core.exceptions import NoModelInTime, UserInputError
 from fitwithin._core.memory_limit import format_bytes
 from fitwithin._core.model_file import NotStorable
-from fitwithin._tabular.encoding import choose_encoding_for_all
+from fitwithin._tabular.encoding import choose_encoding
 from fitwithin._tabular.features import (
     FEATURE_NAMES_WARNING,
     TARGET,
@@ -80,7 +80,7 @@ def _prepare_data(options: TrainOptions, limits: Limits, start: float) -> _Prepa
     table = read_training_table(data, target_name, task, options.max_classes, groups=options.groups, texts=options.text)
     target = table.target
     learners = make_learners(options, regression=target.is_regression)
-    encoding = choose_encoding_for_all(learners)
+    encoding = choose_encoding(learners)
     features = encode_features(table, encoding)
     for learner in learners:
         validate_learner(learner, options.teacher, features.X, target)

@@ -57,28 +57,26 @@ ENCODING_DESCRIPTIONS: dict[str, dict[ColumnKind, str]] = {
 """What each encoding does to each kind of column, for users."""
 
 
-def choose_encoding(learner: Any) -> Encoding:
-    """Return "ordinal" for a learner that takes missing values, "one-hot" for any other.
+def choose_encoding(learners: Sequence[Any]) -> Encoding:
+    """Return the encoding for learners that get the same rows: "ordinal" if all of them take missing values.
 
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.tree import DecisionTreeClassifier
-    >>> choose_encoding(LogisticRegression()), choose_encoding(DecisionTreeClassifier())
-    ('one-hot', 'ordinal')
+    >>> choose_encoding([DecisionTreeClassifier()]), choose_encoding([DecisionTreeClassifier(), LogisticRegression()])
+    ('ordinal', 'one-hot')
     """
-    library = type(learner).__module__.partition(".")[0]
-    if library in BOOSTERS:
-        # Not all of their versions set scikit-learn's tag.
-        return "ordinal"
-    takes_missing = hasattr(learner, "__sklearn_tags__") and get_tags(learner).input_tags.allow_nan
+    return "ordinal" if all(map(_takes_missing_values, learners)) else "one-hot"
+
+
+def _takes_missing_values(learner: Any) -> bool:
+    # Not all versions of the boosters set scikit-learn's tag.
+    is_booster = type(learner).__module__.partition(".")[0] in BOOSTERS
+    if is_booster or (hasattr(learner, "__sklearn_tags__") and get_tags(learner).input_tags.allow_nan):
+        return True
     inner = getattr(learner, "estimator", None)
-    return "ordinal" if takes_missing or (inner is not None and choose_encoding(inner) == "ordinal") else "one-hot"
-
-
-def choose_encoding_for_all(learners: Sequence[Any]) -> Encoding:
-    """Return the encoding for learners that get the same rows: "ordinal" if all of them take missing values."""
-    return "ordinal" if all(choose_encoding(learner) == "ordinal" for learner in learners) else "one-hot"
+    return inner is not None and _takes_missing_values(inner)
 
 
 def make_column_encoder(
@@ -108,17 +106,16 @@ def make_column_encoder(
            [ 1.,  1.,  0.]])
     """
     text = [column.name for column in columns if column.kind == "text"]
+    words = [column.name for column in columns if column.kind == "words"]
     numeric = [column.name for column in columns if column.kind not in ("text", "words")]
     steps = [("numeric", _make_numeric_encoder(encoding), numeric), ("text", _make_text_encoder(encoding), text)]
     is_dense = dense or encoding == "ordinal"
-    n_words = MAX_DENSE_WORDS if is_dense else MAX_SPARSE_WORDS
-    names = [column.name for column in columns if column.kind == "words"]
-    words = [
-        (f"words-{number}", TfidfVectorizer(max_features=n_words, dtype=np.float32), name)
-        for number, name in enumerate(names)
-    ]
+    words_encoder = TfidfVectorizer(max_features=MAX_DENSE_WORDS if is_dense else MAX_SPARSE_WORDS, dtype=np.float32)
     return ColumnTransformer(
-        [*(step for step in steps if step[2]), *words],
+        [
+            *(step for step in steps if step[2]),
+            *((f"words-{number}", words_encoder, name) for number, name in enumerate(words)),
+        ],
         sparse_threshold=0.0 if words and is_dense else 0.3,
         verbose_feature_names_out=False,
     )

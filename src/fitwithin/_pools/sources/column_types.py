@@ -77,23 +77,17 @@ class ColumnTypes:
             for column in schema
             if pa.types.is_dictionary(column.type)
         }
-        self._objects = {
-            column.name
-            for column in schema
-            if pa.types.is_boolean(column.type)
-            and column.name in survey.with_nulls
-            and not self._has_pandas_type(column.name)
-        }
-        self.schema: pa.Schema = pa.schema([self._shared_field(column, survey) for column in schema])
+        self._with_nulls = {name for name in survey.with_nulls if not self._has_pandas_type(name)}
+        self.schema: pa.Schema = pa.schema([self._shared_field(column) for column in schema])
 
     def _has_pandas_type(self, name: str) -> bool:
         return str(self._pandas.get(name, {}).get("numpy_type", "")).startswith(_EXTENSION_TYPES)
 
-    def _shared_field(self, column: pa.Field, survey: ColumnSurvey) -> pa.Field:
+    def _shared_field(self, column: pa.Field) -> pa.Field:
         type_ = column.type
         if pa.types.is_dictionary(type_):
             type_ = pa.dictionary(pa.int32(), type_.value_type, type_.ordered)
-        elif pa.types.is_integer(type_) and column.name in survey.with_nulls and not self._has_pandas_type(column.name):
+        elif pa.types.is_integer(type_) and column.name in self._with_nulls:
             type_ = pa.float64()
         return pa.field(column.name, type_)
 
@@ -113,7 +107,8 @@ class ColumnTypes:
         # Without an index, which is no feature; a fresh one counts the rows.
         metadata = {"pandas": json.dumps({"index_columns": [], "column_indexes": [], "columns": columns})}
         frame = table.replace_schema_metadata(metadata if columns else None).to_pandas()
-        objects = [name for name in table.column_names if name in self._objects]
+        gapped = [column for column in table.schema if column.name in self._with_nulls]
+        objects = [column.name for column in gapped if pa.types.is_boolean(column.type)]
         return frame.astype(dict.fromkeys(objects, object)) if objects else frame
 
 
@@ -154,10 +149,10 @@ def decode_dictionary(values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def recode(column: pa.ChunkedArray, categories: pa.Array, type_: pa.DataType) -> pa.ChunkedArray:
     """Return a categorical column with these categories."""
+    if not pa.types.is_dictionary(column.type):
+        column = column.cast(type_.value_type).dictionary_encode()
     chunks = []
     for chunk in column.chunks:
-        if not pa.types.is_dictionary(chunk.type):
-            chunk = chunk.cast(type_.value_type).dictionary_encode()
         codes = pc.index_in(chunk.dictionary, value_set=categories).take(chunk.indices)
         chunks.append(pa.DictionaryArray.from_arrays(codes, categories, ordered=type_.ordered))
     return pa.chunked_array(chunks, type_)
