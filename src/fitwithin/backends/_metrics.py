@@ -76,14 +76,6 @@ def _brier(probabilities: Array, column: Array) -> Array:
     return np.asarray(-(distance**2).sum(axis=1) / (2 if n_classes == 2 else 1))
 
 
-def _absolute_error(predicted: Array, y: Array) -> Array:
-    return np.asarray(-np.abs(predicted.ravel() - y))
-
-
-def _squared_error(predicted: Array, y: Array) -> Array:
-    return np.asarray(-((predicted.ravel() - y) ** 2))
-
-
 def mean_influence(values: Array, weights: Array) -> Array:
     """Return what each row adds to the error of a weighted mean.
 
@@ -305,10 +297,7 @@ def interval_factor(values: Array, clusters: Clusters) -> float:
     if not of_rows > 0:
         return 1.0
     imbalance = n_rows / n_rows.sum() - clusters.block_rows / clusters.block_rows.sum()
-    n_found = int(np.count_nonzero(n_rows))
-    between = (
-        _estimate_variance_between(residuals, clusters.blocks, n_rows) if n_found > 1 else of_rows / len(residuals)
-    )
+    between, n_found = _estimate_variance_between(residuals, clusters.blocks, n_rows), int(np.count_nonzero(n_rows))
     # A few blocks tell little about how far blocks lie apart.
     doubt = float(t.ppf(0.975, max(1, n_found - 1)) / Z_95) ** 2
     effect = doubt * between * float(imbalance @ imbalance) / (of_rows / len(residuals) ** 2)
@@ -349,8 +338,10 @@ def widen_by_groups(estimate: Estimate, wrong: Mask, groups: Array, bounds: Boun
 
 
 def _estimate_variance_between(residuals: Array, blocks: Array, n_rows: Array) -> float:
-    """Return the variance of the means of blocks, without the part that comes from the variance of rows."""
+    """Return the variance of the means of blocks, without the part of the rows; that of rows if there is one block."""
     n_found, total = int(np.count_nonzero(n_rows)), float(n_rows.sum())
+    if n_found == 1:
+        return float(residuals @ residuals) / len(residuals)
     if total <= n_found:
         return 0.0
     sums = np.bincount(blocks, weights=residuals, minlength=len(n_rows))
@@ -370,8 +361,8 @@ def _leave_out_class_means(values: Array, classes: Array | None) -> Array:
 ROW_METRICS: tuple[tuple[Any, str, RowMetric], ...] = (
     (get_scorer("neg_log_loss"), "predict_proba", _log_probability),
     (get_scorer("neg_brier_score"), "predict_proba", _brier),
-    (get_scorer("neg_mean_absolute_error"), "predict", _absolute_error),
-    (get_scorer("neg_mean_squared_error"), "predict", _squared_error),
+    (get_scorer("neg_mean_absolute_error"), "predict", lambda predicted, y: -np.abs(predicted.ravel() - y)),
+    (get_scorer("neg_mean_squared_error"), "predict", lambda predicted, y: -((predicted.ravel() - y) ** 2)),
 )
 """scikit-learn's scorer, the method that it asks a model for, and the metric by row, if it is a mean over rows.
 
