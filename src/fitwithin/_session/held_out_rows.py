@@ -286,14 +286,22 @@ def encode_groups(groups: Any, n_rows: int) -> Codes:
         )
     if len(column) != n_rows:
         raise ValueError(f"groups has {len(column)} entries for {n_rows} rows; it must have one entry for each row.")
+    codes: Codes
     if isinstance(column, np.ndarray) and column.dtype.kind != "O":
         n_missing = int(np.count_nonzero(column != column))
         # Counting takes a tenth of the time of sorting.
         encoded = encode_integers(column, _COUNTED_RANGE * n_rows) or np.unique(column, return_inverse=True)
-        codes: Codes = encoded[1]
+        codes = encoded[1]
     else:
-        codes, labels = _encode_objects(column)
-        n_missing = int(np.count_nonzero(np.isin(codes, [labels[label] for label in labels if is_missing(label)])))
+        numbers: dict[Hashable, int] = {}
+        try:
+            codes = np.fromiter((numbers.setdefault(label, len(numbers)) for label in column), np.intp, n_rows)
+        except TypeError:
+            raise TypeError(
+                "groups holds entries that are not hashable, such as lists; expected numbers, text or tuples. "
+                "Convert the entries, for example to text."
+            ) from None
+        n_missing = int(np.isin(codes, [number for label, number in numbers.items() if is_missing(label)]).sum())
     if n_missing:
         raise ValueError(
             f"groups contains NaN or None in {n_missing} rows; every row needs a group. "
@@ -327,16 +335,3 @@ def _check_classes(labels: Labels, held_out: HeldOutRows, advice: str) -> None:
 
 def _find_nearest(numbers: npt.NDArray[np.intp], target: int) -> int:
     return int(np.argmin(np.abs(numbers - target)))
-
-
-def _encode_objects(column: Any) -> tuple[Codes, dict[Hashable, int]]:
-    """Number labels of any types in the order of their first occurrence; return the numbers and those of each label."""
-    numbers: dict[Hashable, int] = {}
-    try:
-        codes = np.fromiter((numbers.setdefault(label, len(numbers)) for label in column), np.intp, len(column))
-    except TypeError:
-        raise TypeError(
-            "groups holds entries that are not hashable, such as lists; expected numbers, text or tuples. "
-            "Convert the entries, for example to text."
-        ) from None
-    return codes, numbers

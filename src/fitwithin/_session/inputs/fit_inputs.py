@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, valid
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates, CostModel
 from fitwithin._core.fit_cost import MemoryModel
-from fitwithin._core.records import Estimate, Mask, Rows
+from fitwithin._core.records import Rows
 from fitwithin._core.target import Labels, Values, refuse_several_targets
 from fitwithin._pools.block_pool import BlockPool, HoldOut
 from fitwithin._pools.pool import Pool, StackedTable, TablePool, knows_fitted_values_only
@@ -24,7 +24,6 @@ from fitwithin._pools.tables import describe_table, find_input_kind, is_frame, i
 from fitwithin._session.fingerprint import Fingerprint, describe_training
 from fitwithin._session.fit_state import FitState
 from fitwithin._session.held_out_rows import (
-    Codes,
     HeldOutRows,
     check_second_table,
     hold_out_by_class,
@@ -56,7 +55,7 @@ from fitwithin.backends._early_stopping.validation_set import (
     has_validation_set,
     takes_validation_set,
 )
-from fitwithin.backends._metrics import Bounds, find_bounds, widen_by_groups
+from fitwithin.backends._metrics import find_bounds, widen_by_groups
 from fitwithin.backends._scoring import make_scoring, try_scoring
 from fitwithin.teachers import Deck, Teacher
 
@@ -156,8 +155,8 @@ class FitInputs:
         )
         options |= {"n_jobs": self.settings.n_jobs, "labels": self.labels}
         if self.held_out is not None and self.held_out.groups is not None:
-            bounds = find_bounds(self.settings.scoring.scorer)
-            options["widen"] = partial(_widen, self.held_out.groups, bounds)
+            groups, bounds = self.held_out.groups, find_bounds(self.settings.scoring.scorer)
+            options["widen"] = lambda estimate, rows, wrong: widen_by_groups(estimate, wrong, groups[rows], bounds)
         return Session(self.teacher, runner, self._make_deck(costs), budget, costs, selector, **options)
 
     def _make_deck(self, costs: CostEstimates) -> Deck:
@@ -255,10 +254,6 @@ def _hold_out_rows(
         rows = pool.read(held_out.validation[:_MAX_VALIDATION_SET])
         settings = replace(settings, fit_params=add_validation_set(settings.fit_params, rows.X, rows.y))
     return replace(inputs, pool=pool, settings=settings, fingerprint=fingerprint, held_out=held_out)
-
-
-def _widen(groups: Codes, bounds: Bounds, estimate: Estimate, rows: Rows, wrong: Mask) -> Estimate:
-    return widen_by_groups(estimate, wrong, groups[rows], bounds)
 
 
 def check_features(estimator: Any, X: Any, y: Any = None) -> Any:
@@ -363,11 +358,11 @@ def _check_validation_features(estimator: Any, X_val: Any, X: Any) -> Any:
     if is_text_array(X):
         if not is_text_array(X_val):
             raise TypeError("X holds texts, and X_val does not; both must be of one type. Pass texts as X_val.")
-        check_second_table(len(X_val))
-        return X_val
-    if not is_frame(X_val) and not is_frame(X):
+    elif not is_frame(X_val) and not is_frame(X):
         X_val = check_array(X_val, ensure_min_samples=0, input_name="X_val", **_CHECKS)
-    check_second_table(len(X_val) if is_frame(X_val) else X_val.shape[0])
+    check_second_table(X_val.shape[0])
+    if is_text_array(X):
+        return X_val
     if describe_table(X_val) != describe_table(X):
         raise TypeError(
             f"X_val is {describe_table(X_val)} and X {describe_table(X)}; both must be of one type. Convert X_val."
