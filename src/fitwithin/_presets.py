@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from fitwithin._core.install_command import format_install_command
+from fitwithin._core.install_command import require_libraries
 from fitwithin._core.preset_table import BOOSTERS, CLASSIFIERS, PRESETS, REGRESSORS
 from fitwithin._core.target import Array
 
@@ -52,12 +52,9 @@ def make_preset(name: str, *, regression: bool = False, n_jobs: int = -1) -> Any
 
 def _import_class(path: str | None) -> Any:
     library, _, class_name = str(path).rpartition(".")
-    try:
-        return getattr(import_module(library), class_name)
-    except ImportError as error:
-        if library not in BOOSTERS:
-            raise
-        raise ImportError(f"{BOOSTERS[library]} is not installed. {format_install_command('boosters')}") from error
+    if library in BOOSTERS:
+        require_libraries(f"The learner {class_name}", library)
+    return getattr(import_module(library), class_name)
 
 
 class LabelEncodedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types

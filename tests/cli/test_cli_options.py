@@ -5,17 +5,18 @@ from datetime import datetime
 
 import pytest
 
-from fitwithin._cli.errors import require_libraries
 from fitwithin._cli.options import (
     Limits,
     make_learner,
+    parse_limit,
     parse_limits,
-    parse_memory_limit_option,
-    parse_time_limit_option,
     parse_until_option,
     validate_choice,
 )
+from fitwithin._core.budget import parse_time_limit
 from fitwithin._core.exceptions import UserInputError
+from fitwithin._core.install_command import require_libraries
+from fitwithin._core.memory_limit import parse_memory_limit
 
 
 def test_a_preset_gets_the_cores_that_it_may_use():
@@ -41,16 +42,6 @@ def test_a_factory_that_returns_no_learner_is_refused(name):
         make_learner(name, regression=False)
 
 
-def test_a_missing_booster_is_reported_with_the_command_that_installs_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "catboost", None)
-
-    with pytest.raises(UserInputError) as caught:
-        make_learner("catboost", regression=False)
-
-    assert caught.value.sentence == "CatBoost is not installed."
-    assert caught.value.hint == "In a clone: pip install -e '.[boosters]'. Otherwise: pip install 'fitwithin[boosters]'"
-
-
 def test_the_closest_name_is_suggested_in_any_case():
     hints = {"TCD": "Did you mean tct?", "tcd": "Did you mean tct?", "zzz": "Use tct, double."}
     for word, hint in hints.items():
@@ -60,7 +51,7 @@ def test_the_closest_name_is_suggested_in_any_case():
 
 
 def test_a_plain_number_is_seconds():
-    assert parse_time_limit_option("90") == parse_time_limit_option("1m30s") == 90
+    assert [parse_limit("--time-limit", parse_time_limit, text) for text in ("90", "1m30s")] == [90, 90]
 
 
 def test_a_time_of_day_is_the_next_one():
@@ -82,14 +73,15 @@ def test_one_limit_of_time_is_enough():
 
 
 def test_a_plain_number_is_bytes():
-    assert parse_memory_limit_option("8000000000") == parse_memory_limit_option("8GB") == 8_000_000_000
+    n_bytes = [parse_limit("--memory-limit", parse_memory_limit, text) for text in ("8000000000", "8GB")]
+    assert n_bytes == [8_000_000_000] * 2
 
 
 @pytest.mark.parametrize("text", ["8G", "-1", "0", "200%", "much"])
 def test_a_memory_limit_that_cannot_be_read_is_refused_with_examples(text):
-    with pytest.raises(UserInputError, match=f"--memory-limit must be positive, such as 8GB.*got '{text}'"):
-        parse_memory_limit_option(text)
+    with pytest.raises(UserInputError, match=f"--memory-limit must be positive.* such as \"8GB\".*got '{text}'"):
+        parse_limit("--memory-limit", parse_memory_limit, text)
 
 
 def test_installed_libraries_are_accepted():
-    require_libraries("pandas", "pyarrow", "skops")
+    require_libraries("This command", "pandas", "pyarrow", "skops")

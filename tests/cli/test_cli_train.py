@@ -21,8 +21,9 @@ from sklearn.datasets import dump_svmlight_file
 from typer.testing import CliRunner
 
 from command_line import invoke
-from fitwithin._cli import app, errors
+from fitwithin._cli import app
 
+FIND_SPEC = "fitwithin._core.install_command.find_spec"
 ROWS = 3000
 MODULE_NUMBERS = count()
 
@@ -88,7 +89,7 @@ def test_a_learner_that_takes_more_than_the_memory_limit_is_reported_with_the_fi
 
 
 def test_a_memory_limit_without_a_unit_that_we_know_is_refused(run):
-    assert_refused(train(run, "--memory-limit", "8G"), "--memory-limit must be positive, such as 8GB")
+    assert_refused(train(run, "--memory-limit", "8G"), "--memory-limit must be positive", 'such as "8GB"')
 
 
 def test_the_file_and_the_result_are_shown(run, here):
@@ -310,7 +311,7 @@ def test_ctrl_c_during_the_report_is_no_failure(run, here, monkeypatch):
 
 
 def test_a_missing_library_is_reported_with_the_command_that_installs_it(run, monkeypatch):
-    monkeypatch.setattr(errors, "find_spec", lambda library: None if library in ("skops", "pyarrow") else library)
+    monkeypatch.setattr(FIND_SPEC, lambda library: None if library in ("skops", "pyarrow") else library)
 
     assert_refused(train(run), "pyarrow and skops", "pip install -e '.[files,models]'")
 
@@ -326,7 +327,7 @@ def test_a_report_is_written_beside_the_model(run, here):
 
 
 def test_a_report_without_matplotlib_is_refused_before_the_training(run, monkeypatch):
-    monkeypatch.setattr(errors, "find_spec", lambda library: None if library == "matplotlib" else library)
+    monkeypatch.setattr(FIND_SPEC, lambda library: None if library == "matplotlib" else library)
 
     assert_refused(train(run, "--report", "report.html"), "matplotlib", "pip install 'fitwithin[plots]'")
 

@@ -81,5 +81,7 @@ def test_an_estimator_with_an_unknown_name_can_be_displayed_before_fit():
 def test_a_missing_booster_is_reported_with_the_command_that_installs_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "xgboost", None)
 
-    with pytest.raises(ImportError, match=r"XGBoost is not installed\. .* pip install 'fitwithin\[boosters\]'"):
+    with pytest.raises(
+        ImportError, match=r"needs xgboost, which is not installed\. .* pip install 'fitwithin\[boosters\]'"
+    ):
         make_preset("xgboost")

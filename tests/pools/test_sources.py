@@ -407,7 +407,7 @@ class TestErrors:
             source.read_block(8)
 
     def test_a_missing_library_comes_with_the_command_that_installs_it(self, monkeypatch):
-        monkeypatch.setattr("fitwithin._pools.sources.read_errors.find_spec", lambda name: None)
+        monkeypatch.setattr("fitwithin._core.install_command.find_spec", lambda name: None)
         with pytest.raises(ImportError, match=r"pip install 'fitwithin\[files\]'"):
             open_source("rows.parquet", "label")
 

@@ -344,7 +344,7 @@ def test_a_folder_that_cannot_be_written_to_is_said(path, monkeypatch):
 @pytest.mark.parametrize("missing", ["filelock", "skops"])
 def test_without_a_library_the_error_says_what_to_install(path, monkeypatch, missing):
     X, y = make_rows()
-    monkeypatch.setattr("fitwithin._session.checkpoint.find_spec", lambda name: None if name == missing else name)
+    monkeypatch.setattr("fitwithin._core.install_command.find_spec", lambda name: None if name == missing else name)
 
     with pytest.raises(ImportError, match=rf"checkpoint needs {missing}.* pip install 'fitwithin\[models\]'"):
         make_fit(checkpoint=path).fit(X, y)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import typer
 
 from fitwithin._cli.errors import report_errors
-from fitwithin._cli.options import DebugOption, parse_time_limit_option
+from fitwithin._cli.options import DebugOption, parse_limit
+from fitwithin._core.budget import parse_time_limit
 
 
 def demo(
@@ -21,7 +22,7 @@ def demo(
     Example: fitwithin demo --time-limit 10s --seed 1
     """
     with report_errors(debug=debug):
-        seconds = parse_time_limit_option(time_limit)
+        seconds = parse_limit("--time-limit", parse_time_limit, time_limit)
         from fitwithin._demo import run_demo
 
         run_demo(seconds, rows=rows, seed=seed)

@@ -7,14 +7,12 @@ import signal
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from typing import Any, NoReturn
 
 import typer
 
 from fitwithin._cli.console import sanitize_line
 from fitwithin._core.exceptions import NoModelInMemory, NoModelInTime, UserInputError
-from fitwithin._core.install_command import format_install_command
 
 EXIT_FAILED = 1
 """Exit code for any other failure."""
@@ -34,10 +32,6 @@ EXIT_STOPPED = 130
 
 _MAX_MESSAGE_LENGTH = 500
 """Characters of an unexpected error that are shown."""
-
-
-_EXTRAS = {"filelock": "models", "pandas": "files", "pyarrow": "files", "skops": "models", "matplotlib": "plots"}
-"""Optional libraries, with the extra that installs each."""
 
 
 def fail(sentence: str, *, code: int, hint: str = "") -> NoReturn:
@@ -69,6 +63,8 @@ def _fail_with(error: BaseException, hint: str) -> NoReturn:
             fail(error.sentence, code=EXIT_NO_MODEL)
         case UserInputError():
             fail(error.sentence, code=EXIT_USAGE, hint=error.hint)
+        case ImportError():
+            fail(str(error), code=EXIT_USAGE)
         case OSError(errno=errno.ENAMETOOLONG):
             fail(f"{error.filename} is too long for a file name.", code=EXIT_USAGE, hint="Use a shorter name.")
         case MemoryError():
@@ -87,21 +83,3 @@ def handle_signal(number: signal.Signals, handler: Callable[..., Any]) -> Iterat
         yield
     finally:
         signal.signal(number, before)
-
-
-def require_libraries(*libraries: str) -> None:
-    """Check before a command begins that the optional libraries it needs are installed.
-
-    Raises
-    ------
-    UserInputError
-        If one is missing; the hint is the command that installs it.
-    """
-    missing = [library for library in libraries if find_spec(library) is None]
-    if missing:
-        extras = sorted({_EXTRAS[library] for library in missing})
-        verb = "is" if len(missing) == 1 else "are"
-        raise UserInputError(
-            f"This command needs {' and '.join(missing)}, which {verb} not installed.",
-            format_install_command(*extras),
-        )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import typer
 from rich.console import Console
 
-from fitwithin._cli.errors import report_errors, require_libraries
+from fitwithin._cli.errors import report_errors
 from fitwithin._cli.options import DebugOption, JsonOption, ModelArgument, validate_model_exists
+from fitwithin._core.install_command import require_libraries
 
 
 def inspect(model: ModelArgument, json: JsonOption = False, debug: DebugOption = False) -> None:
@@ -15,7 +16,7 @@ def inspect(model: ModelArgument, json: JsonOption = False, debug: DebugOption =
     Example: fitwithin inspect model.skops
     """
     with report_errors(debug=debug):
-        require_libraries("pandas", "pyarrow", "skops")
+        require_libraries("This command", "pandas", "pyarrow", "skops")
         validate_model_exists(model)
         from fitwithin._cli.summaries import print_model_card
         from fitwithin._tabular.model_archive import read_card

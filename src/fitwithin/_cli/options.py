@@ -16,10 +16,9 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from fitwithin._core.budget import parse_time_limit
-from fitwithin._core.exceptions import UserInputError, closest_match
-from fitwithin._core.install_command import format_install_command
+from fitwithin._core.exceptions import UserInputError, closest_match, suggest_path
 from fitwithin._core.memory_limit import parse_memory_limit
-from fitwithin._core.preset_table import BOOSTERS, CLASSIFIERS, REGRESSORS
+from fitwithin._core.preset_table import REGRESSORS
 
 LimitT = TypeVar("LimitT", int, float)
 
@@ -38,21 +37,36 @@ ModelArgument = Annotated[
 ]
 
 
-def parse_time_limit_option(text: str) -> float:
-    """Return the seconds of a time limit on the command line, where a plain number is text too.
+def parse_limit(option: str, parse: Callable[[Any], LimitT], value: str | datetime) -> LimitT:
+    """Return a limit that an option gives, where a plain number is text too.
+
+    Parameters
+    ----------
+    option : str
+        Its name, for errors.
+    parse : callable
+        Reads the limit; its errors begin with the name of a parameter.
+    value : str or datetime
+        What the user wrote.
 
     Raises
     ------
     UserInputError
-        If the text is not a positive time.
+        If it is no limit.
 
     Examples
     --------
-    >>> parse_time_limit_option("15m"), parse_time_limit_option("2.5")
+    >>> parse_limit("--time-limit", parse_time_limit, "15m"), parse_limit("--time-limit", parse_time_limit, "2.5")
     (900.0, 2.5)
     """
-    examples = "20 or 2.5 (seconds), 90s, 15m or 1h30m"
-    return _parse_limit("--time-limit", text, parse_time_limit, examples)
+    number: Any = value
+    with contextlib.suppress(TypeError, ValueError):
+        number = float(number)
+    try:
+        return parse(number)
+    except ValueError as error:
+        reason = str(error).partition(" ")[2].replace(f"got {number!r}", f"got {value!r}")
+        raise UserInputError(f"{option} {reason}") from error
 
 
 def parse_until_option(text: str, now: datetime | None = None) -> datetime:
@@ -77,23 +91,6 @@ def parse_until_option(text: str, now: datetime | None = None) -> datetime:
         return datetime.fromisoformat(text)
     except ValueError as error:
         raise UserInputError(f"--until must be a time such as 06:00 or 2026-11-19T06:00; got {text!r}.") from error
-
-
-def parse_memory_limit_option(text: str | None) -> int | None:
-    """Return the bytes of a memory limit on the command line, where a plain number is text too.
-
-    Raises
-    ------
-    UserInputError
-        If the text is not a positive amount of memory.
-
-    Examples
-    --------
-    >>> parse_memory_limit_option("8GB"), parse_memory_limit_option(None)
-    (8000000000, None)
-    """
-    examples = "8GB, 512MiB, 50% or a number of bytes"
-    return None if text is None else _parse_limit("--memory-limit", text, parse_memory_limit, examples)
 
 
 @dataclass(frozen=True)
@@ -123,26 +120,13 @@ def parse_limits(time_limit: str | None, until: str | None, memory_limit: str | 
     UserInputError
         If one cannot be read, or there are two limits of time.
     """
-    n_bytes = parse_memory_limit_option(memory_limit)
+    n_bytes = None if memory_limit is None else parse_limit("--memory-limit", parse_memory_limit, memory_limit)
     if until is None:
-        return Limits(parse_time_limit_option(time_limit or "60s"), None, n_bytes)
+        return Limits(parse_limit("--time-limit", parse_time_limit, time_limit or "60s"), None, n_bytes)
     if time_limit is not None:
         raise UserInputError("--time-limit and --until both limit the time.", "Leave out one of them.")
     point = parse_until_option(until)
-    try:
-        return Limits(parse_time_limit(point), point, n_bytes)
-    except ValueError as error:
-        raise UserInputError(str(error).replace("time_limit", "--until")) from error
-
-
-def _parse_limit(option: str, text: str, parse: Callable[[Any], LimitT], examples: str) -> LimitT:
-    number: str | float = text
-    with contextlib.suppress(ValueError):
-        number = float(text)
-    try:
-        return parse(number)
-    except ValueError as error:
-        raise UserInputError(f"{option} must be positive, such as {examples}; got {text!r}.") from error
+    return Limits(parse_limit("--until", parse_time_limit, point), point, n_bytes)
 
 
 def validate_choice(option: str, word: str, known: Iterable[str]) -> None:
@@ -170,7 +154,7 @@ def validate_data_exists(*paths: Path | None) -> None:
     """
     for path in paths:
         if path is not None and not path.exists() and not glob.has_magic(str(path)):
-            raise UserInputError(f"There is no file {path}.", _suggest_file(path))
+            raise UserInputError(f"There is no file {path}.", suggest_path(path))
 
 
 def validate_model_exists(path: Path) -> None:
@@ -183,25 +167,6 @@ def validate_model_exists(path: Path) -> None:
     """
     if not path.exists():
         raise UserInputError(f"There is no model file {path}.", "Create one: fitwithin train DATA --target COLUMN")
-
-
-def _suggest_file(path: Path) -> str:
-    if not path.parent.is_dir():
-        return f"There is no folder {path.parent} either."
-    closest = closest_match(path.name, sorted(entry.name for entry in path.parent.iterdir() if entry.is_file()))
-    return f"Did you mean {path.parent / closest}?" if closest else "Check the path."
-
-
-def validate_learner_name(name: str) -> None:
-    """Check a name of --learner without importing the learner.
-
-    Raises
-    ------
-    UserInputError
-        If it is neither a preset nor a factory of the user's own.
-    """
-    if ":" not in name:
-        validate_choice("--learner", name, CLASSIFIERS)
 
 
 def make_learner(name: str, *, regression: bool, jobs: int = -1) -> Any:
@@ -228,17 +193,11 @@ def make_learner(name: str, *, regression: bool, jobs: int = -1) -> Any:
     """
     if ":" in name:
         return _call_factory(name)
-    validate_learner_name(name)
     if regression:
         validate_choice("For regression, --learner", name, REGRESSORS)
     from fitwithin._presets import make_preset
 
-    try:
-        return make_preset(name, regression=regression, n_jobs=jobs)
-    except ImportError as error:
-        raise UserInputError(
-            f"{BOOSTERS.get(name, name)} is not installed.", format_install_command("boosters")
-        ) from error
+    return make_preset(name, regression=regression, n_jobs=jobs)
 
 
 def add_working_directory_to_path() -> None:

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from fitwithin._cli.console import print_line
-from fitwithin._cli.errors import report_errors, require_libraries
+from fitwithin._cli.errors import report_errors
 from fitwithin._cli.options import (
     DebugOption,
     ForceOption,
@@ -18,6 +18,7 @@ from fitwithin._cli.options import (
     validate_data_exists,
     validate_model_exists,
 )
+from fitwithin._core.install_command import require_libraries
 
 
 def predict(
@@ -48,7 +49,7 @@ def predict(
     Example: fitwithin predict model.skops new-rows.parquet --out predictions.parquet --proba
     """
     with report_errors(debug=debug):
-        require_libraries("pandas", "pyarrow", "skops")
+        require_libraries("This command", "pandas", "pyarrow", "skops")
         validate_model_exists(model)
         validate_data_exists(data)
         from fitwithin._cli.predict_run import run_prediction

@@ -11,8 +11,9 @@ from rich.console import Console
 from rich.progress import Progress
 
 from fitwithin._cli.console import print_line
-from fitwithin._cli.errors import EXIT_STOPPED, fail, report_errors, require_libraries
+from fitwithin._cli.errors import EXIT_STOPPED, fail, report_errors
 from fitwithin._cli.options import DebugOption, JsonOption
+from fitwithin._core.install_command import require_libraries
 
 
 def shuffle(
@@ -38,7 +39,7 @@ def shuffle(
     Example: fitwithin shuffle 'rows/*.parquet' --out shuffled
     """
     with report_errors(debug=debug):
-        require_libraries("filelock", "pandas", "pyarrow")
+        require_libraries("This command", "filelock", "pandas", "pyarrow")
         from fitwithin._tabular.shuffle import shuffle_data_set
 
         start = time.monotonic()

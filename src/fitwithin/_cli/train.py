@@ -4,9 +4,10 @@ import signal
 from functools import wraps
 from typing import Any
 
-from fitwithin._cli.errors import handle_signal, report_errors, require_libraries
+from fitwithin._cli.errors import handle_signal, report_errors
 from fitwithin._cli.options import parse_limits, validate_data_exists
 from fitwithin._cli.train_options import TrainOptions
+from fitwithin._core.install_command import require_libraries
 
 
 # typer takes the options from the fields of what is wrapped. It would not find the names of annotations that are text.
@@ -28,7 +29,8 @@ def train(**options: Any) -> None:
     given = TrainOptions(**options)
     # Schedulers stop a job by SIGTERM.
     with report_errors(debug=given.debug), handle_signal(signal.SIGTERM, signal.default_int_handler):
-        require_libraries("pandas", "pyarrow", "skops", *(["matplotlib"] if given.report is not None else []))
+        for_report = [] if given.report is None else ["matplotlib"]
+        require_libraries("This command", "pandas", "pyarrow", "skops", *for_report)
         limits = parse_limits(given.time_limit, given.until, given.memory_limit)
         given.validate_words()
         validate_data_exists(given.data, given.test)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from fitwithin._cli.options import DebugOption, ForceOption, JsonOption, validate_choice, validate_learner_name
+from fitwithin._cli.options import DebugOption, ForceOption, JsonOption, validate_choice
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.preset_table import CLASSIFIERS
 
@@ -144,7 +144,8 @@ class TrainOptions:
         validate_choice("--teacher", self.teacher, TEACHER_NAMES)
         validate_choice("--validation", self.validation, VALIDATION_NAMES)
         for name in self.learner_names:
-            validate_learner_name(name)
+            if ":" not in name:
+                validate_choice("--learner", name, CLASSIFIERS)
             if self.learner_names.count(name) > 1:
                 raise UserInputError(f"--learner {self.learner} names {name} twice.", "Name it once.")
         if self.validation == "last" and self.groups is not None:

@@ -29,6 +29,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from fitwithin._core.memory_limit import format_bytes
@@ -254,6 +255,20 @@ def closest_match(word: str, known: Iterable[str]) -> str | None:
     words = {name.lower(): name for name in known}
     matches = difflib.get_close_matches(word.lower(), words, n=1, cutoff=0.6)
     return words[matches[0]] if matches else None
+
+
+def suggest_path(path: Path) -> str:
+    """Return a hint for a path that is not there: the closest name in its folder.
+
+    Examples
+    --------
+    >>> suggest_path(Path("no-such-folder/rows.csv"))
+    'There is no folder no-such-folder either.'
+    """
+    if not path.parent.is_dir():
+        return f"There is no folder {path.parent} either."
+    closest = closest_match(path.name, sorted(entry.name for entry in path.parent.iterdir()))
+    return f"Did you mean {path.parent / closest}?" if closest else "Check the path."
 
 
 _MAX_COLUMN_NAMES = 20

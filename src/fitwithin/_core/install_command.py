@@ -1,6 +1,20 @@
-"""The commands that install an extra or a newer version, as messages give them."""
+"""Optional libraries, and the commands that install an extra or a newer version, as messages give them."""
 
 from __future__ import annotations
+
+from importlib.util import find_spec
+
+_EXTRAS = {
+    "catboost": "boosters",
+    "filelock": "models",
+    "lightgbm": "boosters",
+    "matplotlib": "plots",
+    "pandas": "files",
+    "pyarrow": "files",
+    "skops": "models",
+    "xgboost": "boosters",
+}
+"""Optional libraries, with the extra that installs each."""
 
 UPGRADE_COMMAND = "In a clone: git pull. Otherwise: pip install -U fitwithin"
 """How to get a newer version."""
@@ -16,3 +30,27 @@ def format_install_command(*extras: str) -> str:
     """
     names = ",".join(extras)
     return f"In a clone: pip install -e '.[{names}]'. Otherwise: pip install 'fitwithin[{names}]'"
+
+
+def require_libraries(user: str, *libraries: str) -> None:
+    """Check that optional libraries are installed.
+
+    Parameters
+    ----------
+    user : str
+        What needs them.
+    *libraries : str
+        Their names.
+
+    Raises
+    ------
+    ImportError
+        If one is missing; the text has the command that installs it.
+    """
+    missing = [library for library in libraries if find_spec(library) is None]
+    if missing:
+        command = format_install_command(*sorted({_EXTRAS[library] for library in missing}))
+        verb = "is" if len(missing) == 1 else "are"
+        raise ImportError(
+            f"{user} needs {' and '.join(missing)}, which {verb} not installed. {command}", name=missing[0]
+        )

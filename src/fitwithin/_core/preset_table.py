@@ -81,5 +81,5 @@ REGRESSORS = tuple(name for name, preset in PRESETS.items() if preset.regressor 
 """Names of regressors."""
 
 
-BOOSTERS = {"lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost"}
-"""Booster libraries: module name and display name."""
+BOOSTERS = ("lightgbm", "xgboost", "catboost")
+"""Booster libraries."""

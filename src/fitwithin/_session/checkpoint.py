@@ -15,14 +15,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from fitwithin._core.atomic_write import atomic_write, flush_to_disk
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import LearnerDied, NotStorable, OutOfTime, UserInputError, join_names
-from fitwithin._core.install_command import format_install_command
+from fitwithin._core.install_command import require_libraries
 from fitwithin._core.log import LOGGER
 from fitwithin._session.checkpoint_folder import (
     STATE_FILE,
@@ -323,8 +322,6 @@ def open_checkpoint(target: str | os.PathLike[str], budget: Budget) -> Iterator[
     """
     if not isinstance(target, str | os.PathLike):
         raise UserInputError(f"checkpoint must be a path or None; got {target!r}.", 'For example "fit.ckpt".')
-    missing = [name for name in ("filelock", "skops") if find_spec(name) is None]
-    if missing:
-        raise ImportError(f"checkpoint needs {' and '.join(missing)}. {format_install_command('models')}")
+    require_libraries("checkpoint", "filelock", "skops")
     with lock_folder(Path(os.fspath(target)).absolute()), closing(Checkpoint(target, budget)) as checkpoint:
         yield checkpoint

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fitwithin._core.install_command import format_install_command
+from fitwithin._core.install_command import require_libraries
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -101,12 +101,7 @@ def colours_to_css_variables(style: str) -> str:
 
 def require_matplotlib() -> None:
     """Raise an ImportError that says what to install if matplotlib is missing."""
-    try:
-        import matplotlib.style as _style  # noqa: F401  # only to see whether it can be imported
-    except ImportError as error:
-        raise ImportError(
-            f"The pictures need matplotlib, which is not installed. {format_install_command('plots')}"
-        ) from error
+    require_libraries("A picture", "matplotlib")
 
 
 def picture_style(**changes: Any) -> Any:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fitwithin._core.exceptions import UserInputError, no_such_column
+from fitwithin._core.install_command import require_libraries
 from fitwithin._core.target import Array
 from fitwithin._pools.sources.blocks import Blocks, Check, LabeledBlocks
-from fitwithin._pools.sources.read_errors import require_library
 from fitwithin._pools.tables import is_dataset, is_lazy_frame, is_path, is_path_list
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def open_blocks(
     is_lazy = is_lazy_frame(X)
     if not is_lazy and isinstance(X, Blocks):
         return X
-    require_library("pyarrow", "A data set outside memory")
+    require_libraries("A data set outside memory", "pyarrow")
     if is_lazy:
         from fitwithin._pools.sources.lazy_frame_blocks import LazyFrameBlocks
 
@@ -67,7 +67,7 @@ def open_blocks(
         if unknown is not None:
             raise no_such_column(unknown, known, "The lazy frame")
         return LazyFrameBlocks(X, names=names, folder=spool, check=check)
-    require_library("pandas", "A data set outside memory")
+    require_libraries("A data set outside memory", "pandas")
     from fitwithin._pools.sources.dataset_blocks import DatasetBlocks
 
     options: dict[str, Any] = {"names": names, "roles": roles, "check": check, "split_large": split_large}

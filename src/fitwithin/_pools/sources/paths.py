@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from fitwithin._core.atomic_write import atomic_write
-from fitwithin._core.exceptions import UserInputError, closest_match
+from fitwithin._core.exceptions import UserInputError, suggest_path
 from fitwithin._pools.sources.column_types import ColumnSurvey
 from fitwithin._pools.sources.dataset_blocks import OPENING_THREADS, DatasetBlocks
 from fitwithin._pools.sources.read_errors import translate_read_errors
@@ -78,7 +78,7 @@ def find_files(text: str) -> list[Path]:
         if path.exists():
             return [_require_known_ending(path)]
     if not glob.has_magic(text):
-        raise UserInputError(f"There is no file or folder {text}.", _suggest_name(path))
+        raise UserInputError(f"There is no file or folder {text}.", suggest_path(path))
     files = [file for name in sorted(glob.glob(text, recursive=True), key=Path) for file in find_files(name)]
     if not files:
         raise UserInputError(f"No file matches {text}.", "Check the folder, and the ending of the names.")
@@ -189,14 +189,6 @@ def _require_known_ending(path: Path) -> Path:
             f"The name {path.name} does not tell the format of the file.", f"Known endings: {', '.join(FORMATS)}."
         )
     return path
-
-
-def _suggest_name(path: Path) -> str:
-    if not path.parent.is_dir():
-        return f"There is no folder {path.parent} either."
-    names = sorted(entry.name for entry in path.parent.iterdir() if entry.is_dir() or entry.suffix.lower() in FORMATS)
-    closest = closest_match(path.name, names)
-    return f"Did you mean {path.parent / closest}?" if closest else "Check the path."
 
 
 def _open_address(address: str, options: dict[str, Any]) -> DatasetBlocks:

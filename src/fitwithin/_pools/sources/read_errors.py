@@ -5,28 +5,12 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from importlib.util import find_spec
 from zipfile import BadZipFile
 
 from fitwithin._core.exceptions import FitwithinError, UserInputError
-from fitwithin._core.install_command import format_install_command
 
 _MAX_REASON_LENGTH = 200
 """Characters of a library's own error that are shown."""
-
-
-def require_library(name: str, purpose: str) -> None:
-    """Check that an optional library is installed.
-
-    Raises
-    ------
-    ImportError
-        If it is not; the text has the command that installs it.
-    """
-    if find_spec(name) is None:
-        raise ImportError(
-            f"{purpose} needs {name}, which is not installed. {format_install_command('files')}", name=name
-        )
 
 
 @contextmanager
