@@ -36,7 +36,7 @@ from fitwithin._session.inputs.fit_arguments import find_teacher
 from fitwithin._session.inputs.fit_inputs import FitInputs
 from fitwithin._session.result import SessionResult
 from fitwithin.backends import FitSettings, StopSignal, register_early_stopping
-from fitwithin.backends._early_stopping import find_early_stopping
+from fitwithin.backends._early_stopping.registry import find_early_stopping
 from fitwithin.teachers import TCT, Deck, Teacher
 from fitwithin.testing import FakeClock
 

@@ -19,7 +19,7 @@ from fitwithin import TimeConstrainedClassifier
 from fitwithin._core.budget import Budget
 from fitwithin._core.fit_cost import FitCost
 from fitwithin.backends import Inline, Runner
-from fitwithin.backends._early_stopping import find_traits
+from fitwithin.backends._early_stopping.registry import find_traits
 from fitwithin.teachers import TCT, Answers, Auto, Deck, Exam, Lesson, Requests
 from fitwithin.testing import FakeClock
 from fitwithin.viz._style import BLUE, EDGE, GREEN, GREY, ORANGE, PINK, figure_to_svg, picture_style

@@ -34,7 +34,7 @@ from fitwithin._session.session import Session
 from fitwithin._session.value_text import describe_value, shorten
 from fitwithin._session.vote import MAX_MEMBERS, make_vote
 from fitwithin.backends import Backend
-from fitwithin.backends._early_stopping import find_early_stopping, knows_steps
+from fitwithin.backends._early_stopping.registry import find_early_stopping, knows_steps
 from fitwithin.backends._metrics import Scorer
 from fitwithin.teachers import Teacher
 from fitwithin.teachers._search.contender import describe_settings

@@ -16,8 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBClassifier
 
 from fitwithin._core.cost import LearnerTraits
-from fitwithin.backends._early_stopping import find_traits
-from fitwithin.backends._early_stopping.registry import KNOWN_LEARNERS
+from fitwithin.backends._early_stopping.registry import KNOWN_LEARNERS, find_traits
 
 TRAITS = {id(known.traits): known.traits for known in KNOWN_LEARNERS.values()}.values()
 BOOSTERS = [

@@ -7,7 +7,8 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 
 from fitwithin._presets import LabelEncodedClassifier, make_preset
-from fitwithin.backends._early_stopping import StopSignal, find_early_stopping
+from fitwithin.backends._early_stopping.registry import find_early_stopping
+from fitwithin.backends._early_stopping.stop_signal import StopSignal
 
 X = np.random.default_rng(0).random((300, 3))
 CLASS_OF_ROW = (X[:, 0] * 3).astype(int)

@@ -14,7 +14,8 @@ from fitwithin.backends._base import (
     ScoreReport,
 )
 from fitwithin.backends._dask.backend import Dask
-from fitwithin.backends._early_stopping import EarlyStoppingFit, StopSignal, register_early_stopping
+from fitwithin.backends._early_stopping.registry import EarlyStoppingFit, register_early_stopping
+from fitwithin.backends._early_stopping.stop_signal import StopSignal
 from fitwithin.backends._inline import Inline
 from fitwithin.backends._process.backend import Process
 

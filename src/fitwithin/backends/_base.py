@@ -13,7 +13,7 @@ from fitwithin._core.budget import Budget, Clock
 from fitwithin._core.records import NO_LIMITS, Answers, Estimate, Exam, FitLimits, Influence, Margins, Mask, Rows
 from fitwithin._core.target import Array
 from fitwithin._pools.pool import Pool
-from fitwithin.backends._early_stopping import EarlyStoppingFit
+from fitwithin.backends._early_stopping.registry import EarlyStoppingFit
 from fitwithin.backends._scoring import Scoring
 from fitwithin.backends._unpredicted import Unpredicted
 

@@ -20,7 +20,8 @@ from fitwithin._core.exceptions import LearnerRaised, OutOfTime
 from fitwithin._core.records import NO_LIMITS, Exam, FitLimits, Mask, Rows
 from fitwithin._pools.pool import LabeledRows, Pool
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
-from fitwithin.backends._early_stopping import find_early_stopping, make_stop_signal
+from fitwithin.backends._early_stopping.registry import find_early_stopping
+from fitwithin.backends._early_stopping.stop_signal import make_stop_signal
 from fitwithin.backends._memory_use import read_memory_use, reset_peak
 from fitwithin.backends._model_runner import ModelRunner, reissue_warnings, rows_per_piece, split_exam
 

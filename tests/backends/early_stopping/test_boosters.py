@@ -11,7 +11,7 @@ from xgboost import XGBClassifier
 from xgboost.callback import EarlyStopping, TrainingCallback
 
 from fake_stop_signal import questions
-from fitwithin.backends._early_stopping import find_early_stopping
+from fitwithin.backends._early_stopping.registry import find_early_stopping
 
 pytestmark = [
     pytest.mark.usefixtures("one_thread"),

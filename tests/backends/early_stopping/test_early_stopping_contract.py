@@ -29,7 +29,8 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.utils.validation import has_fit_parameter
 from xgboost import XGBClassifier, XGBRegressor
 
-from fitwithin.backends._early_stopping import StopSignal, find_early_stopping
+from fitwithin.backends._early_stopping.registry import find_early_stopping
+from fitwithin.backends._early_stopping.stop_signal import StopSignal
 
 pytestmark = [
     pytest.mark.usefixtures("one_thread"),

@@ -16,7 +16,8 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.tree import DecisionTreeClassifier
 
 from fake_stop_signal import questions
-from fitwithin.backends._early_stopping import StopSignal, find_early_stopping
+from fitwithin.backends._early_stopping.registry import find_early_stopping
+from fitwithin.backends._early_stopping.stop_signal import StopSignal
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(150, 4))

@@ -11,8 +11,9 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier, SGDRegressor
 from sklearn.metrics import log_loss
 
 from fake_stop_signal import questions
-from fitwithin.backends._early_stopping import StopSignal, find_early_stopping
+from fitwithin.backends._early_stopping.registry import find_early_stopping
 from fitwithin.backends._early_stopping.solvers import fit_sgd
+from fitwithin.backends._early_stopping.stop_signal import StopSignal
 from fitwithin.testing import FakeClock
 
 RNG = np.random.default_rng(0)

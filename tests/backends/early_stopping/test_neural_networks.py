@@ -9,7 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
 
 from fake_stop_signal import questions
-from fitwithin.backends._early_stopping import StopSignal, find_early_stopping
+from fitwithin.backends._early_stopping.registry import find_early_stopping
+from fitwithin.backends._early_stopping.stop_signal import StopSignal
 
 X = np.random.default_rng(0).normal(size=(100, 3))
 Y = (X[:, 0] > 0).astype(int)

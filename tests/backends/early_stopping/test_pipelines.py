@@ -15,7 +15,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from fake_stop_signal import questions
-from fitwithin.backends._early_stopping import StopSignal, find_early_stopping, register_early_stopping, registry
+from fitwithin.backends._early_stopping import registry
+from fitwithin.backends._early_stopping.registry import find_early_stopping, register_early_stopping
+from fitwithin.backends._early_stopping.stop_signal import StopSignal
 
 X = np.random.default_rng(0).normal(size=(200, 4))
 Y = np.where(X[:, 0] + X[:, 1] ** 2 > 0.5, "yes", "no")

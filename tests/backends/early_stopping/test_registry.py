@@ -24,7 +24,9 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBRFClassifier
 
-from fitwithin.backends._early_stopping import StopSignal, find_early_stopping, register_early_stopping, registry
+from fitwithin.backends._early_stopping import registry
+from fitwithin.backends._early_stopping.registry import find_early_stopping, register_early_stopping
+from fitwithin.backends._early_stopping.stop_signal import StopSignal
 
 
 @pytest.fixture(autouse=True)
@@ -192,7 +194,8 @@ def test_only_a_class_and_a_callable_can_be_registered(learner_class, early_stop
 def test_no_booster_is_imported_for_learners_of_other_libraries(learner):
     module, _, name = learner.rpartition(".")
     code = (
-        f"import sys; from {module} import {name}; from fitwithin.backends._early_stopping import find_early_stopping;"
+        f"import sys; from {module} import {name}; "
+        "from fitwithin.backends._early_stopping.registry import find_early_stopping; "
         f"find_early_stopping({name}()); print([m for m in ('lightgbm', 'xgboost', 'catboost') if m in sys.modules])"
     )
 

@@ -20,7 +20,8 @@ from fitwithin._core.budget import Budget
 from fitwithin._core.target import Labels
 from fitwithin._pools.pool import TablePool
 from fitwithin.backends import FitLimits, FitSettings, Inline, StopSignal, register_early_stopping
-from fitwithin.backends._early_stopping import find_early_stopping, knows_steps, registry
+from fitwithin.backends._early_stopping import registry
+from fitwithin.backends._early_stopping.registry import find_early_stopping, knows_steps
 
 X = np.random.default_rng(0).normal(size=(300, 4))
 Y = (X[:, 0] + X[:, 1] > 0).astype(int)

@@ -22,7 +22,7 @@ from fitwithin._core.budget import Budget
 from fitwithin._core.target import Labels
 from fitwithin._pools.pool import TablePool
 from fitwithin.backends import FitLimits, FitSettings, Inline, Process, StopSignal
-from fitwithin.backends._early_stopping import find_early_stopping
+from fitwithin.backends._early_stopping.registry import find_early_stopping
 from fitwithin.testing import FakeClock
 
 pytestmark = [

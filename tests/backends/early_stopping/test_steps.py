@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fitwithin.backends._early_stopping import StopSignal
 from fitwithin.backends._early_stopping.several_calls import advance_until, restart_until
-from fitwithin.backends._early_stopping.stop_signal import StepTimer
+from fitwithin.backends._early_stopping.stop_signal import StepTimer, StopSignal
 from fitwithin.testing import FakeClock
 
 

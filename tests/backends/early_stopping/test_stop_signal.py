@@ -5,7 +5,7 @@ import math
 import pytest
 
 from fitwithin.backends import FitLimits
-from fitwithin.backends._early_stopping import StopSignal, make_stop_signal
+from fitwithin.backends._early_stopping.stop_signal import StopSignal, make_stop_signal
 from fitwithin.testing import FakeClock
 
 

@@ -49,7 +49,7 @@ from fitwithin._session.result import SessionResult
 from fitwithin._session.selection import ModelSelector, VoteMembers, find_stored_model
 from fitwithin._session.session import Session
 from fitwithin.backends import FitSettings, Runner
-from fitwithin.backends._early_stopping import find_early_stopping, find_traits, knows_steps
+from fitwithin.backends._early_stopping.registry import find_early_stopping, find_traits, knows_steps
 from fitwithin.backends._early_stopping.validation_set import (
     add_validation_set,
     has_validation_set,

@@ -25,7 +25,8 @@ import numpy as np
 
 from fitwithin._core.records import FitLimits, Mask, Purpose
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
-from fitwithin.backends._early_stopping import find_early_stopping, make_stop_signal
+from fitwithin.backends._early_stopping.registry import find_early_stopping
+from fitwithin.backends._early_stopping.stop_signal import make_stop_signal
 from fitwithin.backends._exam_predictions import ExamPredictions
 from fitwithin.backends._memory_use import read_memory_use
 from fitwithin.backends._model_runner import ModelRunner
