@@ -34,7 +34,8 @@ def examine(tracker, rows, wrong=(), **kind):
 
 
 def close(tracker, estimate=None):
-    return tracker.close(tracker.current, estimate, elapsed=0.0)
+    tracker.current.estimate = estimate
+    return tracker.close(tracker.current, elapsed=0.0)
 
 
 def test_a_round_counts_what_was_taught_and_examined():
@@ -463,7 +464,7 @@ def test_seconds_are_added_up():
         tracker.add_exam(np.arange(2, 4), report)
     current.saved, current.saved_at = SimpleNamespace(save_seconds=3.0), 99.0
 
-    finished = tracker.close(current, None, elapsed=100.0)
+    finished = tracker.close(current, elapsed=100.0)
 
     assert finished.seconds_handover == 2.0
     assert finished.seconds_fit == 2.0

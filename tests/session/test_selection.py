@@ -259,8 +259,8 @@ def test_a_few_rows_do_not_decide_against_a_model_with_more_rows(n_rows, only_be
 def test_the_last_answers_of_the_best_model_on_validation_rows_count():
     selector = a_selector(BEST, validation=answers(BEST, [0.1, 0.1], range(2)))
     again = a_round(10, BEST_ANSWERS)
-    again.saved = selector.best.model
-    selector.update_best(again, BEST, None)
+    again.saved, again.estimate = selector.best.model, BEST
+    selector.update_best(again)
 
     assert not selector.prefers(a_round(11, close_answers(0.79)))
 

@@ -14,7 +14,7 @@ from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, OutOfTime
 from fitwithin._core.fit_cost import MemoryModel
 from fitwithin._core.preference import Candidate, is_worse, paired_error
-from fitwithin._core.records import Answer, Answers, Estimate, Exam, Lesson, LessonReport, StopReason, Wait
+from fitwithin._core.records import Answer, Answers, Exam, Lesson, LessonReport, StopReason, Wait
 from fitwithin._session.fit_state import ModelRecord
 from fitwithin._session.round_tracker import OpenRound, RoundTracker
 from fitwithin._session.selection import KeptModel, is_finite
@@ -119,13 +119,10 @@ class LearnerLoop:
 
     def abandon_round(self) -> None:
         """Forget the round under way, which cannot be finished; if its model is saved, note it."""
-        current, best = self.tracker.current, self._selector.best
+        current = self.tracker.current
         if current is not None and current.saved is not None:
             # The exam that was cut off adds nothing, but the scores of those before it stay.
-            if best is not None and self._selector.holds(current.saved):
-                self._close_round(current, best.record.estimate, best.record.fresh_estimate)
-            else:
-                self._close_round(current, current.validation_estimate, None)
+            self._close_round(current)
         self.tracker.abandon()
 
     def _has_no_time_to_choose(self) -> bool:
@@ -164,8 +161,7 @@ class LearnerLoop:
             if model is None:
                 with self.released():
                     model = self.runner.save()
-            kept = KeptModel.of_round(current, model, current.validation_estimate, None)
-            self.budget.reserves.vote = self._selector.keep_for_vote(kept)
+            self.budget.reserves.vote = self._selector.keep_for_vote(KeptModel.of_round(current, model))
         return current.make_report(answers)
 
     def _fit(self, lesson: Lesson, exams: Sequence[Exam]) -> FitReport:
@@ -215,6 +211,7 @@ class LearnerLoop:
         self.session.note_unpredicted(current.n_rows_trained, report.unpredicted)
         if exam.purpose == "validation" and report.score is not None:
             current.validation = answers = report.leave_out_unpredicted(answers)
+            current.estimate = report.score
         if exam.purpose == "holdout":
             return Answers(rows, np.zeros_like(report.wrong), report.margins)
         return self._selector.make_comparable(answers)
@@ -228,15 +225,16 @@ class LearnerLoop:
             self._compare_refit(current, validation)
         elif self._selector.holds(current.saved):
             # A model that is validated again stays the best one, with its last score.
-            self._update_best(current)
+            self._selector.update_best(current)
         else:
             # Another loop may have replaced a first model, which had no score yet.
             current.withdraw()
             is_preferred = partial(self._selector.prefers, current)
             if is_preferred():
-                # The deadline may come right after the model is saved, and its score on holdout rows is known.
-                fresh_estimate = self._estimate(current)[1] if current.fresh.any() else None
-                self._save(current, validation.score, fresh_estimate, is_preferred)
+                if current.fresh.any():
+                    # The deadline may come right after the model is saved, and its score on holdout rows is known.
+                    self._estimate(current)
+                self._save(current, is_preferred)
 
     def _compare_refit(self, current: OpenRound, validation: Answers) -> None:
         """Make the best model that was fitted again with more rows the best one; its scores stay those of the former.
@@ -250,26 +248,24 @@ class LearnerLoop:
         is_scored = is_finite(estimate) and best.validation is not None
         if is_scored and is_worse(score, estimate, paired_error(validation, best.validation), tolerated=1.0):  # type: ignore[arg-type]  # checked above
             return
-        current.validation = best.validation
+        current.validation, current.estimate = best.validation, estimate
+        current.fresh_estimate = best.record.fresh_estimate
         # If another loop finds a better model meanwhile, this one is not that model with more rows.
-        self._save(current, estimate, best.record.fresh_estimate, lambda: False)
+        self._save(current, lambda: False)
 
     def _finish_round(self) -> bool:
         """Choose between the new model and the best one, and note the round; True if the user says stop."""
         current = self.tracker.current
         if current is None:
             return False
-        if current.lesson.refit or current.fit.gave_up:
-            # A score on rows that it was trained on would mislead.
-            return self._close_round(current, None, None)
-        estimate, fresh_estimate = self._estimate(current)
-        if current.validation_estimate is not None:
-            estimate = current.validation_estimate
-        elif current.saved is None:
-            is_preferred = partial(self._selector.prefers, current, estimate if current.is_comparable else None)
-            if is_preferred():
-                self._save(current, estimate, fresh_estimate, is_preferred)
-        return self._close_round(current, estimate, fresh_estimate)
+        if not (current.lesson.refit or current.fit.gave_up):
+            self._estimate(current)
+            if current.validation is None and current.saved is None:
+                estimate = current.estimate if current.is_comparable else None
+                is_preferred = partial(self._selector.prefers, current, estimate)
+                if is_preferred():
+                    self._save(current, is_preferred)
+        return self._close_round(current)
 
     def _finish_last_round(self, reason: StopReason) -> StopReason:
         """Note the last round, and return why the session ends; without an exam its model is lost."""
@@ -279,38 +275,28 @@ class LearnerLoop:
             self.tracker.add_lost_round(last)
         return "on_round" if stopped else reason
 
-    def _estimate(self, current: OpenRound) -> tuple[Estimate | None, Estimate | None]:
-        """Return the new model's score over all rows of its exams, and over the fresh ones."""
-        if current.estimates is None and current.fresh_masks:
-            current.estimates = current.exam_estimates
-            if current.estimates is None:
-                with self.released():
-                    report = self.runner.score(current.fresh)
-                current.exam_seconds += report.seconds
-                current.estimates = report.overall, report.selected
-                n_rows, n_examined = current.n_rows_trained, len(current.fresh)
-                self._selector.note_problem(n_rows, n_examined, report.overall, report.problem)
-            overall, fresh_estimate = current.estimates
-            if self.session.widen is not None and fresh_estimate is not None:
-                rows = np.concatenate([answers.rows for answers in current.holdout])
-                wrong = np.concatenate([answers.wrong for answers in current.holdout])
-                current.estimates = overall, self.session.widen(fresh_estimate, rows, wrong)
-            self._update_best(current)
-        return current.estimates or (None, None)
+    def _estimate(self, current: OpenRound) -> None:
+        """Note the new model's score over all rows of its exams, and over the fresh ones, unless they are known."""
+        if current.is_scored or not current.fresh_masks:
+            return
+        fresh_estimate = current.holdout_estimate
+        if fresh_estimate is None:
+            with self.released():
+                report = self.runner.score(current.fresh)
+            current.exam_seconds += report.seconds
+            fresh_estimate = report.selected
+            if current.validation is None:
+                current.estimate = report.overall
+            n_rows, n_examined = current.n_rows_trained, len(current.fresh)
+            self._selector.note_problem(n_rows, n_examined, report.overall, report.problem)
+        if self.session.widen is not None and fresh_estimate is not None:
+            rows = np.concatenate([answers.rows for answers in current.holdout])
+            wrong = np.concatenate([answers.wrong for answers in current.holdout])
+            fresh_estimate = self.session.widen(fresh_estimate, rows, wrong)
+        current.fresh_estimate, current.is_scored = fresh_estimate, True
+        self._selector.update_best(current)
 
-    def _update_best(self, current: OpenRound) -> None:
-        """Set the scores of the new model as far as they are known, if it is the best one."""
-        record = self._selector.record
-        overall, fresh_estimate = current.estimates or (None, None if record is None else record.fresh_estimate)
-        self._selector.update_best(current, current.validation_estimate or overall, fresh_estimate)
-
-    def _save(
-        self,
-        current: OpenRound,
-        estimate: Estimate | None = None,
-        fresh_estimate: Estimate | None = None,
-        is_preferred: Callable[[], bool] = lambda: True,
-    ) -> None:
+    def _save(self, current: OpenRound, is_preferred: Callable[[], bool] = lambda: True) -> None:
         """Make the new model the best one, if it can still be loaded in time.
 
         If another loop has found a better model while this one was saved, `is_preferred` decides again.
@@ -330,14 +316,13 @@ class LearnerLoop:
         costs = self.session.costs_of(current.lesson)
         costs.cost.observe_save(len(current.lesson.rows), model.save_seconds + model.load_seconds, model.n_bytes)
         self.session.reserve_seconds(model)
-        self._selector.replace_best(KeptModel.of_round(current, model, estimate, fresh_estimate))
+        self._selector.replace_best(KeptModel.of_round(current, model))
         current.saved, current.saved_at = model, self.budget.elapsed()
 
-    def _close_round(self, current: OpenRound, estimate: Estimate | None, fresh_estimate: Estimate | None) -> bool:
+    def _close_round(self, current: OpenRound) -> bool:
         """Note the round, and tell everyone; True if the user says stop."""
-        if not current.lesson.refit:
-            self._selector.update_best(current, estimate, fresh_estimate)
-        finished = self.tracker.close(current, estimate, self.budget.elapsed())
+        self._selector.update_best(current)
+        finished = self.tracker.close(current, self.budget.elapsed())
         self.session.write()
         for listener in self.session.listeners:
             listener.on_round(finished)
@@ -362,10 +347,11 @@ class LearnerLoop:
             self.abandon_round()
             return
         current = self.tracker.open_round
+        current.estimate, current.fresh_estimate = lost.estimate, lost.fresh_estimate
         if current.saved is None:
-            self._save(current, lost.estimate, lost.fresh_estimate)
+            self._save(current)
         self.session.lost = None
-        self._close_round(current, lost.estimate, lost.fresh_estimate)
+        self._close_round(current)
 
 
 def _may_begin(lesson: Lesson, costs: CostEstimates) -> bool:

@@ -50,8 +50,10 @@ class OpenRound:
         The fit, once it is over.
     validation : Answers or None
         The answers to the last exam on validation rows.
-    estimates : tuple of Estimate or None
-        The scores over all examined rows and over the fresh ones, once they were computed.
+    estimate, fresh_estimate : Estimate or None
+        The score over the validation rows, or without them over all examined rows; the score over the fresh ones.
+    is_scored : bool
+        Whether these are the scores over all exams so far.
     saved, saved_at : SavedModel and float, or None
         The model, once it was accepted as the best one and saved; seconds since the start of `fit` when it was.
     is_wanted : bool
@@ -76,7 +78,9 @@ class OpenRound:
     began_at: float
     fit: FitReport = _NO_FIT
     validation: Answers | None = None
-    estimates: tuple[Estimate | None, Estimate | None] | None = None
+    estimate: Estimate | None = None
+    fresh_estimate: Estimate | None = None
+    is_scored: bool = False
     saved: SavedModel | None = None
     saved_at: float | None = None
     is_wanted: bool = False
@@ -120,20 +124,12 @@ class OpenRound:
         return self.exam_seconds / len(self.fresh) if len(self.fresh) else 0.0
 
     @property
-    def validation_estimate(self) -> Estimate | None:
-        """The score over the validation rows, once they were examined."""
-        return None if self.validation is None else self.validation.score
-
-    @property
-    def exam_estimates(self) -> tuple[Estimate | None, Estimate] | None:
-        """The scores over the validation rows and over the fresh ones, if these are all of one exam on holdout rows."""
+    def holdout_estimate(self) -> Estimate | None:
+        """The score over the fresh rows, if these are all of one exam on holdout rows, beside validation rows."""
         if self.validation is None or len(self.holdout) != 1:
             return None
         (holdout,) = self.holdout
-        if holdout.score is None or np.count_nonzero(self.fresh) != len(holdout.rows):
-            return None
-        # No other row is fresh, and the score over all rows is that over the validation rows.
-        return self.validation.score, holdout.score
+        return holdout.score if np.count_nonzero(self.fresh) == len(holdout.rows) else None
 
     def make_report(self, answers: Mapping[Purpose, Answers] | None = None) -> LessonReport:
         """Return the answer to its lesson."""
@@ -150,10 +146,11 @@ class OpenRound:
             is_best=None if self.validation is None else self.saved is not None,
         )
 
-    def finish(self, estimate: Estimate | None, choose_seconds: float, elapsed: float) -> Round:
+    def finish(self, choose_seconds: float, elapsed: float) -> Round:
         """Return the round as a record."""
-        candidate, value, low, high = self.lesson.candidate, None, None, None
-        if estimate is not None and not math.isnan(estimate.value):
+        candidate, estimate, value, low, high = self.lesson.candidate, self.estimate, None, None, None
+        # The score of a last fit, on rows that it was trained on, would mislead.
+        if estimate is not None and not math.isnan(estimate.value) and not self.lesson.refit:
             value, low, high = estimate.value, estimate.low, estimate.high
         return Round(
             number=self.number,
@@ -362,7 +359,7 @@ class RoundTracker:
         current.add_report(report)
         current.exam_seconds += report.exam_seconds
         current.fresh_masks.append((self.marks[rows] & _SEEN == 0) & may_be_fresh)
-        current.estimates = None
+        current.is_scored = False
         self.last_exams[purpose] = rows
         if purpose == "holdout":
             # A model may be examined on some of them first, and on others later.
@@ -374,11 +371,11 @@ class RoundTracker:
             self._mistakes.append(rows[report.wrong])
             self.marks[rows] |= _SEEN
 
-    def close(self, finished: OpenRound, estimate: Estimate | None, elapsed: float) -> Round:
+    def close(self, finished: OpenRound, elapsed: float) -> Round:
         """End a round, and add it to the history."""
         seconds, self._choose_seconds = self._choose_seconds, 0.0
         self.current = None
-        self.history.append(finished.finish(estimate, seconds, elapsed))
+        self.history.append(finished.finish(seconds, elapsed))
         return self.history[-1]
 
     def abandon(self) -> None:

@@ -56,17 +56,15 @@ class KeptModel:
     row_seconds: float = 0.0
 
     @classmethod
-    def of_round(
-        cls, new: OpenRound, model: SavedModel, estimate: Estimate | None, fresh_estimate: Estimate | None
-    ) -> KeptModel:
-        """Return the model of the round under way, with these scores."""
+    def of_round(cls, new: OpenRound, model: SavedModel) -> KeptModel:
+        """Return the model of the round under way."""
         record = ModelRecord(
             number=new.number,
             n_rows=new.n_rows_trained,
             rows=new.trained_rows,
             class_counts=new.class_counts,
-            estimate=estimate,
-            fresh_estimate=fresh_estimate,
+            estimate=new.estimate,
+            fresh_estimate=new.fresh_estimate,
             fit_seconds=new.fit.fit_seconds,
             was_cut_short=new.fit.was_cut_short,
         )
@@ -318,8 +316,8 @@ class ModelSelector:
 
     def wants_vote_of(self, new: OpenRound) -> bool:
         """Whether a new model may vote."""
-        score, lesson = new.validation_estimate, new.lesson
-        if score is None or lesson.candidate is None or lesson.refit:
+        score, lesson = new.estimate, new.lesson
+        if new.validation is None or score is None or lesson.candidate is None or lesson.refit:
             return False
         return self.members.wants(new.n_rows_trained, score.value)
 
@@ -336,10 +334,10 @@ class ModelSelector:
         if withdrawn is not None:
             self._release(withdrawn.model)
 
-    def update_best(self, new: OpenRound, estimate: Estimate | None, fresh_estimate: Estimate | None) -> None:
+    def update_best(self, new: OpenRound) -> None:
         """Set the scores of a model, and its last answers on validation rows, if it is the best one."""
         if self.best is not None and self.holds(new.saved):
-            record = replace(self.best.record, estimate=estimate, fresh_estimate=fresh_estimate)
+            record = replace(self.best.record, estimate=new.estimate, fresh_estimate=new.fresh_estimate)
             self.best = replace(self.best, record=record, validation=new.validation, row_seconds=new.row_seconds)
 
     def close(self) -> None:
