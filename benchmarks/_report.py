@@ -90,7 +90,7 @@ def write_report(
         [
             f"# {name}",
             f"`{format_command()}`",
-            str(environment),
+            describe_environment(environment),
             *map(str, tables),
             "## Goals",
             "\n".join(map(str, goals)),
@@ -109,6 +109,16 @@ def write_report(
     (folder / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n")
     print(text)
     return int(not all(goal.met for goal in goals))
+
+
+def describe_environment(environment: Environment) -> str:
+    """Return the machine, the versions and the load before the run in one line."""
+    libraries = ", ".join(f"{name} {found}" for name, found in environment.libraries.items())
+    load = " ".join(f"{value:.2f}" for value in environment.load)
+    return (
+        f"{environment.date}; {environment.cores} cores ({environment.processor}), {environment.memory_gb:g} GB, "
+        f"{environment.kernel}, Python {environment.python}; {libraries}; load average before {load}"
+    )
 
 
 def format_command() -> str:

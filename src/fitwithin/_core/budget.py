@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
-import math
 import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from numbers import Real
+
+from fitwithin._core.quantity import read_quantity
 
 Clock = Callable[[], float]
 """A callable that returns seconds and never goes back: `time.monotonic`, a `FakeClock`."""
@@ -67,6 +66,8 @@ class Budget:
 
     Attributes
     ----------
+    seconds, spent : float
+        The parameters; to change them would move the deadline.
     reserves : Reserves
         Seconds before the deadline that `remaining` does not count.
 
@@ -86,36 +87,26 @@ class Budget:
     def __init__(
         self, seconds: float, clock: Clock = time.monotonic, *, spent: float = 0.0, start: float | None = None
     ) -> None:
-        self._seconds = float(seconds)
-        self._spent = spent
+        self.seconds = float(seconds)
+        self.spent = spent
         self._start = clock() if start is None else start
         self.clock = clock
         self.reserves = Reserves()
 
-    @property
-    def seconds(self) -> float:
-        """The limit."""
-        return self._seconds
-
-    @property
-    def spent(self) -> float:
-        """Seconds that earlier calls spent of the same limit."""
-        return self._spent
-
     def after(self, seconds: float) -> Budget:
         """Return the same deadline and reserves, as part of a fit whose earlier calls took this many seconds more."""
         later = copy.copy(self)
-        later._seconds += seconds
-        later._spent += seconds
+        later.seconds += seconds
+        later.spent += seconds
         return later
 
     def elapsed(self) -> float:
         """Return the seconds since the budget began, and those that earlier calls spent."""
-        return self._spent + self.clock() - self._start
+        return self.spent + self.clock() - self._start
 
     def until_deadline(self) -> float:
         """Return the seconds until the deadline; negative after it."""
-        return self._seconds - self.elapsed()
+        return self.seconds - self.elapsed()
 
     def remaining(self) -> float:
         """Return the seconds until the deadline, less the reserved ones; never below zero."""
@@ -205,8 +196,9 @@ def parse_time_limit(time_limit: TimeLimit, now: datetime | None = None) -> floa
     """
     if isinstance(time_limit, datetime):
         return _seconds_until(time_limit, now or datetime.now(UTC))
-    seconds = _read(time_limit)
-    if seconds is None or not math.isfinite(seconds) or seconds <= 0:
+    given = time_limit.total_seconds() if isinstance(time_limit, timedelta) else time_limit
+    seconds = read_quantity(given, _read_text)
+    if seconds is None:
         raise ValueError(f"time_limit must be positive and finite: {_ACCEPTED}; got {time_limit!r}.")
     return seconds
 
@@ -219,8 +211,8 @@ def parse_row_seconds(limit: float | str) -> float:
     >>> parse_row_seconds("2ms"), parse_row_seconds(0.001)
     (0.002, 0.001)
     """
-    seconds = _read(limit)
-    if seconds is None or not math.isfinite(seconds) or seconds <= 0:
+    seconds = read_quantity(limit, _read_text)
+    if seconds is None:
         raise ValueError(f'predict_time_limit must be seconds a row, such as 0.001, "2ms" or "50us"; got {limit!r}.')
     return seconds
 
@@ -234,17 +226,6 @@ def _seconds_until(point: datetime, now: datetime) -> float:
         wanted, current = (f"{moment:%Y-%m-%d %H:%M:%S}" for moment in (point, here))
         raise ValueError(f"time_limit is {wanted}, but it is {current} now. Give a later time.")
     return seconds
-
-
-def _read(time_limit: TimeLimit) -> float | None:
-    if isinstance(time_limit, timedelta):
-        return time_limit.total_seconds()
-    if isinstance(time_limit, str):
-        return _read_text(time_limit.strip().lower())
-    if isinstance(time_limit, Real) and not isinstance(time_limit, bool):
-        with contextlib.suppress(OverflowError):
-            return float(time_limit)
-    return None
 
 
 def _read_text(text: str) -> float | None:

@@ -120,7 +120,9 @@ def share_cores(n_jobs: int) -> tuple[CoreShare, ...]:
     >>> len(share_cores(3))
     3
     """
-    return divide_cores(_list_cores(), count_cores(), n_jobs)
+    # macOS has no affinity.
+    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    return divide_cores(tuple(cores), count_cores(), n_jobs)
 
 
 def divide_cores(cores: tuple[int, ...], n_usable: int, n_jobs: int) -> tuple[CoreShare, ...]:
@@ -138,9 +140,3 @@ def divide_cores(cores: tuple[int, ...], n_usable: int, n_jobs: int) -> tuple[Co
         own = cores[number::n_jobs] or tuple(cores[number % len(cores)] for _ in cores[:1])
         shares.append(CoreShare(own, max(1, n_usable // n_jobs + (number < n_usable % n_jobs))))
     return tuple(shares)
-
-
-def _list_cores() -> tuple[int, ...]:
-    """Return the numbers of the cores that this process may run on; none where the system does not tell."""
-    # macOS has no affinity.
-    return tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else ()

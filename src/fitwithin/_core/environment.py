@@ -74,14 +74,6 @@ class Environment:
             load=os.getloadavg() if hasattr(os, "getloadavg") else (),
         )
 
-    def __str__(self) -> str:
-        libraries = ", ".join(f"{name} {found}" for name, found in self.libraries.items())
-        load = " ".join(f"{value:.2f}" for value in self.load)
-        return (
-            f"{self.date}; {self.cores} cores ({self.processor}), {self.memory_gb:g} GB, {self.kernel}, "
-            f"Python {self.python}; {libraries}; load average before {load}"
-        )
-
 
 def library_versions(model: Any) -> dict[str, str]:
     """Return the versions of the libraries that a model and its parts come from, except scikit-learn.

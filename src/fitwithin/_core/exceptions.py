@@ -271,6 +271,21 @@ def suggest_path(path: Path) -> str:
     return f"Did you mean {path.parent / closest}?" if closest else "Check the path."
 
 
+_MAX_REASON_LENGTH = 200
+"""Characters of a library's own error that are shown."""
+
+
+def shorten_reason(error: Exception) -> str:
+    """Return a library's own error in one line, or its type.
+
+    Examples
+    --------
+    >>> shorten_reason(ValueError("no   footer."))
+    'no footer'
+    """
+    return " ".join(str(error).split())[:_MAX_REASON_LENGTH].rstrip(".") or type(error).__name__
+
+
 _MAX_COLUMN_NAMES = 20
 """Columns that an error lists."""
 

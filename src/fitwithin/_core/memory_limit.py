@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import math
 import re
 from collections.abc import Callable, Iterator
-from numbers import Real
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 import psutil
+
+from fitwithin._core.quantity import read_quantity
 
 MemoryLimit = float | str
 """Bytes, or text such as "8GB", "512MiB", "50%"."""
@@ -49,22 +49,13 @@ def parse_memory_limit(memory_limit: MemoryLimit, find_total: Callable[[], int] 
     >>> parse_memory_limit("8GB"), parse_memory_limit("1.5 MiB")
     (8000000000, 1572864)
     """
-    n_bytes = _read_amount(memory_limit, find_total or available_memory)
-    if n_bytes is None or not math.isfinite(n_bytes) or n_bytes < 1:
+    n_bytes = read_quantity(memory_limit, partial(_read_text, find_total=find_total or available_memory))
+    if n_bytes is None or n_bytes < 1:
         raise ValueError(f"memory_limit must be positive and finite: {_ACCEPTED}; got {memory_limit!r}.")
     return int(n_bytes)
 
 
-def _read_amount(memory_limit: MemoryLimit, find_total: Callable[[], int]) -> float | None:
-    if isinstance(memory_limit, str):
-        return _read_amount_text(memory_limit.strip().lower(), find_total)
-    if isinstance(memory_limit, Real) and not isinstance(memory_limit, bool):
-        with contextlib.suppress(OverflowError):
-            return float(memory_limit)
-    return None
-
-
-def _read_amount_text(text: str, find_total: Callable[[], int]) -> float | None:
+def _read_text(text: str, find_total: Callable[[], int]) -> float | None:
     match = _AMOUNT.fullmatch(text)
     if match is None:
         return None

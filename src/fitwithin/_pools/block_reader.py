@@ -11,9 +11,8 @@ import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fitwithin._core.exceptions import UserInputError
+from fitwithin._core.exceptions import UserInputError, shorten_reason
 from fitwithin._pools.reading_order import BlockIndex
-from fitwithin._pools.sources.read_errors import shorten_reason
 
 _CHECK_SECONDS = 0.05
 """Seconds between two looks at the time, while nothing is read."""

@@ -196,12 +196,7 @@ def load_skops_file(file: Path, trusted_types: Collection[str] = ()) -> Any:
     except FileNotFoundError:
         raise
     except UntrustedTypes as error:
-        options = " ".join(f"--trust {name}" for name in error.names)
-        raise UserInputError(
-            f"The checkpoint {file.parent} was not opened: it asks for {', '.join(error.names)}, which neither the "
-            "list of trusted types nor the learner has. Nothing in it was run.",
-            f"Name another folder. On the command line, to trust them: {options}",
-        ) from error
+        raise UserInputError(f"The checkpoint {file.parent} was not opened. {error.sentence}", error.hint) from error
     except Exception as error:  # A damaged or forged file may raise anything.
         reason = getattr(error, "sentence", f"{type(error).__name__}: {error}").rstrip(".")
         raise _damaged(file.parent, f"{file.name} can't be opened: {reason}") from error

@@ -12,9 +12,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fitwithin._core.exceptions import UserInputError
+from fitwithin._core.exceptions import UserInputError, shorten_reason
 from fitwithin._pools.sources.column_types import decode_dictionary
-from fitwithin._pools.sources.read_errors import shorten_reason
 
 ColumnKind = Literal["number", "boolean", "time", "text", "words"]
 """Kinds of columns. Text includes every column that is declared categorical, even if its values are numbers; of a

@@ -9,9 +9,8 @@ import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import get_scorer
 
-from fitwithin._core.exceptions import UserInputError
+from fitwithin._core.exceptions import UserInputError, shorten_reason
 from fitwithin._core.target import Labels, Values
-from fitwithin._pools.sources.read_errors import shorten_reason
 from fitwithin._session.inputs.fit_arguments import validate_teacher
 from fitwithin._tabular.target_column import TargetColumn
 from fitwithin.backends._exam_predictions import Responder, make_synthetic_predictions

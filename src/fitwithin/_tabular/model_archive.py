@@ -19,7 +19,7 @@ from sklearn.pipeline import Pipeline
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.install_command import format_install_command
-from fitwithin._core.model_file import UntrustedTypes, dump_model, load_model, open_archive
+from fitwithin._core.model_file import dump_model, load_model, open_archive
 from fitwithin._core.preset_table import BOOSTERS
 from fitwithin._session.checkpoint_folder import (
     STATE_FILE,
@@ -143,12 +143,6 @@ def read_pipeline(path: Path, trusted_types: Collection[str] = (), *, unsafe_pic
         with _name_file(path, "can't be opened", _DAMAGED_HINT):
             try:
                 return pickle.loads(archive.read(_PICKLE_ENTRY)) if is_pickle else load_model(path, trusted_types)
-            except UntrustedTypes as error:
-                names, options = ", ".join(error.names), " ".join(f"--trust {name}" for name in error.names)
-                raise UserInputError(
-                    f"It asks for {names}, which the list of trusted types does not have.",
-                    f"If that is a learner of your own, add {options}",
-                ) from error
             except ModuleNotFoundError as error:
                 raise _missing_module(error) from error
 

@@ -10,7 +10,7 @@ from typing import Any
 import skops.io
 from skops.io.exceptions import UntrustedTypesFoundException
 
-from fitwithin._core.exceptions import NotStorable, UserInputError
+from fitwithin._core.exceptions import NotStorable, UserInputError, shorten_reason
 from fitwithin._core.model_file.trusted_types import TRUSTED_TYPES
 
 _FAST_COMPRESSION = 1
@@ -24,11 +24,7 @@ zlib packs up to 1,000 to 1. Forests of 1,000 trees grow by 9; a model that grow
 """
 
 
-_MAX_REASON_LENGTH = 200
-"""Characters of an error of skops that are shown."""
-
-
-class UntrustedTypes(Exception):
+class UntrustedTypes(UserInputError):
     """A file holds types that are not trusted.
 
     Parameters
@@ -38,7 +34,11 @@ class UntrustedTypes(Exception):
     """
 
     def __init__(self, names: list[str]) -> None:
-        super().__init__(", ".join(names))
+        options = " ".join(f"--trust {name}" for name in names)
+        super().__init__(
+            f"It asks for {', '.join(names)}, which the list of trusted types does not have. Nothing in it was run.",
+            f"If that is a learner of your own, add on the command line: {options}",
+        )
         self.names = names
 
 
@@ -75,7 +75,7 @@ def dump_model(model: Any, path: Path) -> tuple[str, ...]:
     except OSError:
         raise
     except Exception as error:  # skops raises many types, and a learner's attributes may raise anything.
-        raise NotStorable(" ".join(str(error).split())[:_MAX_REASON_LENGTH].rstrip(".")) from error
+        raise NotStorable(shorten_reason(error)) from error
     return tuple(untrusted)
 
 

@@ -7,10 +7,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from zipfile import BadZipFile
 
-from fitwithin._core.exceptions import FitwithinError, UserInputError
-
-_MAX_REASON_LENGTH = 200
-"""Characters of a library's own error that are shown."""
+from fitwithin._core.exceptions import FitwithinError, UserInputError, shorten_reason
 
 
 @contextmanager
@@ -51,14 +48,3 @@ def _translate(kinds: tuple[type[Exception], ...], problem: str, advice: str) ->
             advice = f"Change the permissions of {error.filename or 'it'}, or leave it out."
         reason = getattr(error, "strerror", None) or shorten_reason(error)
         raise UserInputError(f"{problem}: {reason}.", advice) from error
-
-
-def shorten_reason(error: Exception) -> str:
-    """Return a library's own error in one line, or its type.
-
-    Examples
-    --------
-    >>> shorten_reason(ValueError("no   footer."))
-    'no footer'
-    """
-    return " ".join(str(error).split())[:_MAX_REASON_LENGTH].rstrip(".") or type(error).__name__

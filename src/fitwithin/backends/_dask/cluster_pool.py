@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 
 from fitwithin._core.budget import Budget
-from fitwithin._core.exceptions import FitwithinError, OutOfTime, UserInputError
+from fitwithin._core.exceptions import FitwithinError, OutOfTime, UserInputError, shorten_reason
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Labels
 from fitwithin._pools.block_pool import BlockPool, HoldOut
 from fitwithin._pools.block_reader import BlockReader
 from fitwithin._pools.pool import LabeledRows
-from fitwithin._pools.sources.read_errors import shorten_reason
 from fitwithin._pools.target_pass import TargetPass, merge_targets
 from fitwithin.backends._dask.cluster import LOOK_SECONDS, Cluster
 from fitwithin.backends._dask.collection_parts import Parts, open_parts
