@@ -290,18 +290,22 @@ _MAX_COLUMN_NAMES = 20
 """Columns that an error lists."""
 
 
-def no_such_column(name: str, names: Iterable[str], source: str) -> UserInputError:
-    """Return the error for a column that is not there, with the closest name or all names.
+def require_columns(names: Iterable[str], known: Iterable[object], source: object) -> None:
+    """Raise a `UserInputError` for the first column that is not there, with the closest name and all names.
 
     Examples
     --------
-    >>> print(no_such_column("lable", ["age", "label"], "rows.parquet"))
-    rows.parquet has no column 'lable'. Did you mean 'label'? Its columns: age, label.
-    """
-    known = list(names)
-    closest = closest_match(name, known)
-    meant = "" if closest is None else f"Did you mean {closest!r}? "
-    return UserInputError(
-        f"{source} has no column {name!r}.",
-        f"{meant}Its columns: {join_names(known, _MAX_COLUMN_NAMES)}." if known else "It has no columns.",
-    )
+    >>> require_columns(["lable"], ["age", "label"], "rows.parquet")
+    Traceback (most recent call last):
+        ...
+    fitwithin._core.exceptions.UserInputError: rows.parquet has no column 'lable'. Did you mean 'label'? Its columns: age, label.
+    """  # noqa: E501  # the output of an example
+    columns = [str(name) for name in known]
+    missing = next((name for name in names if name not in columns), None)
+    if missing is not None:
+        closest = closest_match(missing, columns)
+        meant = "" if closest is None else f"Did you mean {closest!r}? "
+        raise UserInputError(
+            f"{source} has no column {missing!r}.",
+            f"{meant}Its columns: {join_names(columns, _MAX_COLUMN_NAMES)}." if columns else "It has no columns.",
+        )

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from fitwithin._core.exceptions import UserInputError, no_such_column
+from fitwithin._core.exceptions import UserInputError, require_columns
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Array
 from fitwithin._pools.sources.blocks import Blocks
@@ -284,10 +284,7 @@ def take_named_columns(X: Any, given: Mapping[str, Any]) -> tuple[Any, dict[str,
             f"The {role} is {name!r}, the name of a column, but X is a {type(X).__name__}, which has no names.",
             "Pass the values, or a frame or a data set as X.",
         )
-    names = [name for name, _ in list_column_types(X)]
-    for name in named.values():
-        if name not in names:
-            raise no_such_column(name, names, "X")
+    require_columns(named.values(), (name for name, _ in list_column_types(X)), "X")
     columns = {role: take_column(X, value) if role in named else value for role, value in given.items()}
     return drop_columns(X, list(named.values())), columns
 

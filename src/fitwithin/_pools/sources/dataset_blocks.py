@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from fitwithin._core.exceptions import no_such_column
+from fitwithin._core.exceptions import require_columns
 from fitwithin._pools.sources.blocks import Check
 from fitwithin._pools.sources.column_types import ColumnSurvey, ColumnTypes, needs_null_count, pandas_index_columns
 from fitwithin._pools.sources.read_errors import translate_read_errors
@@ -86,9 +86,7 @@ class DatasetBlocks:
         if names is None:
             index = set() if as_stored else pandas_index_columns(dataset.schema) - set(roles)
             names = [name for name in dataset.schema.names if name not in index]
-        for name in (*names, *roles):
-            if name not in dataset.schema.names:
-                raise no_such_column(name, dataset.schema.names, label)
+        require_columns((*names, *roles), dataset.schema.names, label)
         self._dataset = unfiltered
         self._filter = "" if filter_ is None else str(filter_)
         self._blocks = _list_blocks(unfiltered, dataset.schema, filter_, check)

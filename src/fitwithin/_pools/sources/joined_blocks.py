@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from fitwithin._core.exceptions import UserInputError, no_such_column
+from fitwithin._core.exceptions import UserInputError, require_columns
 from fitwithin._pools.sources.blocks import Blocks
 from fitwithin._pools.sources.column_types import recode
 from fitwithin._pools.sources.dataset_blocks import DatasetBlocks
@@ -115,11 +115,8 @@ def open_validation_blocks(X_val: Any, y_val: Any, target: str, features: Sequen
             f"X_val is of type {type(X_val).__name__}, and X a data set outside memory.",
             "Pass a frame with the columns of X, or a path.",
         )
-    known = [name for name, _ in list_column_types(X_val)]
     named = [*features, *([y_val] if isinstance(y_val, str) else [])]
-    missing = next((name for name in named if name not in known), None)
-    if missing is not None:
-        raise no_such_column(missing, known, "X_val")
+    require_columns(named, (name for name, _ in list_column_types(X_val)), "X_val")
     table = X_val if isinstance(X_val, pa.Table) else _to_arrow(X_val)
     values = (
         table[y_val] if isinstance(y_val, str) else pa.chunked_array([pa.array(np.asarray(y_val), from_pandas=True)])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fitwithin._core.exceptions import UserInputError, no_such_column
+from fitwithin._core.exceptions import UserInputError, require_columns
 from fitwithin._core.install_command import require_libraries
 from fitwithin._core.target import Array
 from fitwithin._pools.sources.blocks import Blocks, Check, LabeledBlocks
@@ -62,10 +62,7 @@ def open_blocks(
     if is_lazy:
         from fitwithin._pools.sources.lazy_frame_blocks import LazyFrameBlocks
 
-        known = X.collect_schema().names()
-        unknown = next((name for name in (*(names or ()), *roles) if name not in known), None)
-        if unknown is not None:
-            raise no_such_column(unknown, known, "The lazy frame")
+        require_columns((*(names or ()), *roles), X.collect_schema().names(), "The lazy frame")
         return LazyFrameBlocks(X, names=names, folder=spool, check=check)
     require_libraries("A data set outside memory", "pandas")
     from fitwithin._pools.sources.dataset_blocks import DatasetBlocks

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fitwithin._core.exceptions import UserInputError, join_names, no_such_column
+from fitwithin._core.exceptions import UserInputError, join_names, require_columns
 from fitwithin._pools.sources.column_types import decode_dictionary
 from fitwithin._pools.sources.read_errors import translate_read_errors
 
@@ -119,10 +119,7 @@ class DataFile(ABC):
 
     def require_columns(self, names: Iterable[str]) -> None:
         """Raise an error unless the file has these columns."""
-        known = self.column_names()
-        for name in names:
-            if name not in known:
-                raise no_such_column(name, known, str(self.path))
+        require_columns(names, self.column_names(), self.path)
 
     def read(self, types: ColumnTypes | None = None, label: str | None = None) -> TableChunk:
         """Read all rows; only the columns in `types`, if given.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from dask import delayed
 
-from fitwithin._core.exceptions import UserInputError, join_names
+from fitwithin._core.exceptions import UserInputError, join_names, require_columns
 from fitwithin._core.target import Array
 from fitwithin._pools.block_pool import Place
 from fitwithin._pools.sources.blocks import LabeledBlocks
@@ -147,9 +147,7 @@ class CollectionParts:
             )
         y, weights = self._y[0], self._weights[0]
         if self._features is not None:
-            missing = next((name for name in self._features if name not in X_val.columns), None)
-            if missing is not None:
-                raise UserInputError(f"X_val has no column {missing!r}.", "It needs the columns of X.")
+            require_columns(map(str, self._features), X_val.columns, "X_val")
             target = X_val[y_val] if isinstance(y_val, str) else y_val
             X_val = X_val[self._features].astype(dict(self.empty.dtypes))
         else:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fitwithin._core.exceptions import no_such_column
+from fitwithin._core.exceptions import require_columns
 
 _KEPT_ATTRIBUTES = ("best_estimator_", "classes_", "n_features_in_", "feature_names_in_")
 """What a fitted estimator needs to predict."""
@@ -16,10 +16,7 @@ _KEPT_ATTRIBUTES = ("best_estimator_", "classes_", "n_features_in_", "feature_na
 def check_columns(X: Any, *columns: Any) -> list[str]:
     """Return those of the columns that are given by name; raise UserInputError if a collection has no such column."""
     names = [name for name in columns if isinstance(name, str)]
-    known = list(getattr(X, "columns", ()))
-    for name in names:
-        if name not in known:
-            raise no_such_column(name, map(str, known), "X")
+    require_columns(names, getattr(X, "columns", ()), "X")
     return names
 
 
