@@ -62,6 +62,25 @@ def test_a_stopped_server_does_not_outlive_the_program(server):
     assert wait_until(lambda: has_ended(server))
 
 
+@pytest.mark.slow
+def test_a_server_that_hangs_in_an_import_is_replaced_and_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(fork_host, "_PATIENCE_SECONDS", 0.1)
+    (tmp_path / "endless.py").write_text("import time; time.sleep(3600)")
+    handle = ForkServerHandle()
+    handle.receive(60.0)
+    handle.send(Request("import_modules", ([str(tmp_path), *sys.path], ["endless"])))
+    server = psutil.Process(handle._process.pid)
+    fork_servers.clear()
+    fork_servers.give_back(handle)
+    assert wait_until(lambda: not handle.alive)
+
+    classifier = TimeConstrainedClassifier(GaussianNB(), time_limit=60, random_state=0)
+    classifier.fit(make_pool().X, np.arange(200) % 3)
+
+    assert classifier.stop_reason_ == "all rows"
+    assert wait_until(lambda: has_ended(server))
+
+
 def test_a_server_whose_imports_take_long_is_waited_for(monkeypatch):
     monkeypatch.setattr(fork_host, "PROCESS_POLL_SECONDS", 0.01)
     fork_servers.clear()

@@ -12,6 +12,7 @@ import socket
 import subprocess
 import threading
 import time
+from collections import deque
 from collections.abc import Sequence
 
 import psutil
@@ -41,8 +42,14 @@ from fitwithin.backends._process.subprocesses import (
     start_interpreter,
 )
 
+_PATIENCE_SECONDS = 10.0
+"""Seconds that a fork server may owe an answer before the next session takes another one."""
+
 _POLL_SECONDS = 0.02
 """Longest wait for an answer of the fork server: another thread may read it, which wakes this one up by chance."""
+
+_KEPT_ANSWERS = 100
+"""Newest answers that are kept: many more than the threads that wait for one."""
 
 
 class ForkHost:
@@ -174,9 +181,10 @@ class ForkServerHandle:
             raise
         finally:
             theirs.close()
+        self._answers: deque[Answer] = deque(maxlen=_KEPT_ANSWERS)
         # The first answer says that it has started.
-        self._answers: list[Answer] = []
-        self._n_sent = 0
+        self._n_answers = self._n_sent = 0
+        self._owing_since = time.monotonic()
         self._is_lost = False
 
     @property
@@ -188,15 +196,17 @@ class ForkServerHandle:
             while self.owes_answer:
                 self.receive(0.0)
         except TimeoutError:
-            return not self._is_stopped
+            # It may hang in the import of a module that other learners do not need.
+            if time.monotonic() - self._owing_since > _PATIENCE_SECONDS:
+                return False
         except ForkServerGone:
             return False
-        return True
+        return not self._is_stopped
 
     @property
     def owes_answer(self) -> bool:
         """Whether the server is still starting, or at work for a command."""
-        return len(self._answers) <= self._n_sent
+        return self._n_answers <= self._n_sent
 
     @property
     def _is_stopped(self) -> bool:
@@ -212,7 +222,7 @@ class ForkServerHandle:
     def _wait_for_answer(self, number: int, budget: Budget) -> Answer:
         """Return the answer to a command; raise TimeoutError, or ForkServerGone if the server was stopped."""
         next_check = time.monotonic() + PROCESS_POLL_SECONDS
-        while len(self._answers) <= number:
+        while self._n_answers <= number:
             budget.raise_if_spent()
             with contextlib.suppress(TimeoutError):
                 self.receive(min(budget.remaining(), _POLL_SECONDS))
@@ -221,7 +231,8 @@ class ForkServerHandle:
                 if self._is_stopped:
                     raise ForkServerGone
                 next_check = time.monotonic() + PROCESS_POLL_SECONDS
-        return self._answers[number]
+        with self._lock:
+            return self._answers[number - self._n_answers]
 
     def describe_end(self, pid: int, budget: Budget) -> str | None:
         """Describe how a worker ended; None if it has not. Raise TimeoutError, or ForkServerGone."""
@@ -239,6 +250,8 @@ class ForkServerHandle:
     def send(self, command: Request, descriptors: Sequence[int] = ()) -> int:
         """Send a command, do not wait for its answer, and return its number; raise ForkServerGone."""
         with self._lock:
+            if not self.owes_answer:
+                self._owing_since = time.monotonic()
             try:
                 socket.send_fds(self.control, [pickle.dumps(command)], list(descriptors))
             except OSError as error:
@@ -263,11 +276,13 @@ class ForkServerHandle:
                 self._is_lost = True
                 raise ForkServerGone
             self._answers.append(pickle.loads(body))
+            self._n_answers += 1
+            self._owing_since = time.monotonic()
 
     def close(self) -> None:
         """End the server; it takes every descendant with it, or else this process kills them."""
-        # A stopped one would stay for ever, and hold this program's standard output open.
-        if self._process.poll() is None and (self._is_lost or self._is_stopped):
+        # One that is stopped or hangs would stay for ever, and hold this program's standard output open.
+        if self._process.poll() is None and not self.alive:
             kill_descendants(self._process.pid)
             self._process.kill()
             self._is_lost = True
