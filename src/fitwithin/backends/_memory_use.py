@@ -53,8 +53,8 @@ def read_memory_use(pid: int) -> MemoryUse | None:
             fields = {name: int(number) << 10 for name, number in _FIELD.findall(file.read())}
     except OSError:
         return None
-    if b"VmRSS" not in fields:
-        # A process that has ended, and was not waited for yet.
+    if not fields.get(b"VmRSS", 0) + fields.get(b"VmSwap", 0):
+        # A process that has ended, and was not waited for yet; gVisor gives it 0 bytes.
         return None
     # A sandbox such as gVisor does not tell anonymous memory from other memory.
     now = fields.get(b"RssAnon", fields[b"VmRSS"]) + fields.get(b"VmSwap", 0)

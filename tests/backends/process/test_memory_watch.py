@@ -1,5 +1,6 @@
 """A real process that takes memory is measured with its children, and caught above a limit."""
 
+import io
 import os
 import subprocess
 import sys
@@ -8,7 +9,7 @@ import time
 
 import pytest
 
-from fitwithin.backends import OutOfMemory
+from fitwithin.backends import OutOfMemory, _memory_use
 from fitwithin.backends._memory_use import (
     MemoryWatch,
     find_descendants,
@@ -65,6 +66,15 @@ def test_memory_that_is_written_to_counts(talker):
 
     assert 50 * MB <= read_memory_use(talker.pid).now - before < 60 * MB
     assert read_exact_memory(talker.pid) == pytest.approx(read_memory_use(talker.pid).now, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    "status", [b"State:\tZ (zombie)\n", b"State:\tZ (zombie)\nVmRSS:\t0 kB\n"], ids=["Linux", "gVisor"]
+)
+def test_a_process_that_has_ended_has_no_memory(status, monkeypatch):
+    monkeypatch.setattr(_memory_use, "open", lambda *_: io.BytesIO(status), raising=False)
+
+    assert read_memory_use(1) is None
 
 
 def test_a_mapped_file_does_not_count(talker, tmp_path):
