@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from fitwithin.backends import LearnerDied, Process
+from fitwithin.backends._process.spawn_host import WorkerHandle
 from fitwithin.teachers import Exam
 from fitwithin.testing._backends import RecordingClassifier, make_pool, open_runner
 
@@ -92,6 +93,21 @@ def test_the_end_of_a_worker_is_seen_although_a_child_of_the_learner_holds_its_s
         runner.fit(np.arange(9))
 
     assert has_ended(int((tmp_path / "child").read_text()))
+
+
+def test_a_worker_whose_end_was_interrupted_can_be_ended_again(monkeypatch):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    handle = WorkerHandle()
+    with monkeypatch.context() as patch:
+        patch.setattr(handle, "_kill", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            handle.end()
+
+    handle.end()
+
+    assert has_ended(handle.pid)
 
 
 KILLED_DURING_FIT = """

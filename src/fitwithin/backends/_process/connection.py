@@ -328,9 +328,10 @@ class WorkerConnection(ABC):
         """Kill the worker and everything that it started, without waiting for it, and close the connection."""
         with self._lock:
             if not self._is_closed:
-                self._is_closed = True
                 blocks = self._find_blocks()
                 self._kill()
+                # An interrupt may come before.
+                self._is_closed = True
                 self._channel.close()
                 self._clean_up(blocks)
 
