@@ -9,16 +9,13 @@ import warnings
 import pytest
 
 from fitwithin._cli.app import configure_output
-from fitwithin._cli.console import print_warnings, stdout_to_stderr
+from fitwithin._cli.console import stdout_to_stderr, warnings_as_notes
 
 
 def test_a_warning_is_printed_once_and_in_one_line(capsys):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with warnings_as_notes():
         for text in ("one\nand its details", "two", "one\nand other details"):
             warnings.warn(text, UserWarning, stacklevel=1)
-
-    print_warnings(caught)
 
     assert capsys.readouterr().err == "Note: one\nNote: two\n"
 

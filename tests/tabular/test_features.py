@@ -9,16 +9,29 @@ from sklearn.linear_model import LogisticRegression
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._tabular.columns import FeatureColumn
 from fitwithin._tabular.features import encode_features, extract_features
-from fitwithin._tabular.files.data_file import TableChunk
-from fitwithin._tabular.target_column import read_target_column
-from fitwithin._tabular.training_table import make_training_table
+from fitwithin._tabular.files.data_file import DataFile, TableChunk
+from fitwithin._tabular.training_table import read_training_table
 
 TABLE = pa.table({"a": [1.0, None, 3.0, 4.0], "t": ["x", "y", None, "x"], "y": ["no", None, "yes", "no"]})
 
 
+class Rows(DataFile):
+    """A file of these rows."""
+
+    def __init__(self, chunk):
+        super().__init__("rows")
+        self.chunk = chunk
+
+    def _read_names(self):
+        return self.chunk.table.column_names
+
+    def _read_rows(self, types, label):
+        return self.chunk
+
+
 def training_table(chunk=None):
     chunk = TableChunk(TABLE) if chunk is None else chunk
-    return make_training_table(chunk, read_target_column("y", [chunk.table["y"]]))
+    return read_training_table(Rows(chunk), "y")
 
 
 def test_rows_without_a_label_are_left_out_and_counted():

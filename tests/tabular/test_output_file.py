@@ -64,9 +64,9 @@ def test_a_path_that_can_not_be_written_is_refused(tmp_path):
     validate_output_path(tmp_path / "a", force=True)
     with pytest.raises(UserInputError, match="mkdir -p"):
         validate_output_path(tmp_path / "b" / "c", force=True)
-    with pytest.raises(UserInputError, match="is a folder"):
+    with pytest.raises(UserInputError, match="is not a regular file"):
         validate_output_path(tmp_path, force=True)
-    with pytest.raises(UserInputError, match="is not a folder"):
+    with pytest.raises(UserInputError, match="There is no folder"):
         validate_output_path(tmp_path / "a" / "b", force=True)
     assert os.listdir(tmp_path) == ["a"]
 

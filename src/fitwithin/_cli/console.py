@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import typer
@@ -40,8 +40,12 @@ def print_note(text: str) -> None:
     typer.echo(f"Note: {sanitize_line(' '.join(text.split()))}", err=True)
 
 
-def print_warnings(caught: Sequence[warnings.WarningMessage]) -> None:
-    """Print the first line of each warning once, on standard error."""
+@contextmanager
+def warnings_as_notes() -> Iterator[None]:
+    """Print the first line of each warning of this block once, on standard error; none if the block fails."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
     for line in dict.fromkeys(str(warning.message).partition("\n")[0] for warning in caught):
         print_note(line)
 

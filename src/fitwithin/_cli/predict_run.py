@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fitwithin._cli.console import print_warnings
+from fitwithin._cli.console import warnings_as_notes
 from fitwithin._cli.options import add_working_directory_to_path
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.target import expand_to_classes
@@ -49,11 +49,8 @@ def _load_pipeline(model: Path, trusted_types: list[str], *, unsafe_pickle: bool
     if trusted_types or unsafe_pickle:
         # The module of a user's own learner may be in the working directory, as in training.
         add_working_directory_to_path()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        pipeline = read_pipeline(model, trusted_types, unsafe_pickle=unsafe_pickle)
-    print_warnings(caught)
-    return pipeline
+    with warnings_as_notes():
+        return read_pipeline(model, trusted_types, unsafe_pickle=unsafe_pickle)
 
 
 def _predict(pipeline: Any, X: Any, card: ModelCard, *, proba: bool) -> pa.Table:

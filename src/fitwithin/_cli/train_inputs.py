@@ -15,9 +15,6 @@ from fitwithin._tabular.files.data_file import DataFile
 from fitwithin._tabular.files.output_file import validate_output_path
 from fitwithin._tabular.files.reader import open_data_file
 
-_MAX_COLUMN_NAMES = 20
-"""Columns of the file that an error lists."""
-
 
 def open_inputs(options: TrainOptions) -> tuple[DataFile, DataFile | None, str]:
     """Check everything that can be checked without reading the data.
@@ -65,7 +62,7 @@ def _find_target(data: DataFile, wanted: str | None) -> str:
         # A matrix with one named column: that column is the target.
         return names[0]
     if wanted is None:
-        listed = join_names(names, _MAX_COLUMN_NAMES)
+        listed = join_names(names)
         raise UserInputError("Which column is the target?", f"Name it with --target; {data.path} has {listed}.")
     data.require_columns([wanted])
     return wanted

@@ -18,7 +18,7 @@ from rich.console import Console
 from sklearn.metrics import get_scorer
 
 from fitwithin import TimeConstrainedClassifier, TimeConstrainedRegressor, TimeConstrainedSearch
-from fitwithin._cli.console import print_line, print_note, print_warnings, stdout_to_stderr
+from fitwithin._cli.console import print_line, print_note, stdout_to_stderr, warnings_as_notes
 from fitwithin._cli.errors import EXIT_FAILED, fail, handle_signal
 from fitwithin._cli.options import Limits
 from fitwithin._cli.summaries import describe_forecast, print_training_result, print_training_table
@@ -37,7 +37,7 @@ from fitwithin._tabular.features import (
     read_test_rows,
 )
 from fitwithin._tabular.files.reader import full_suffix
-from fitwithin._tabular.learner_checks import validate_learner, validate_scoring
+from fitwithin._tabular.learner_checks import validate_learner
 from fitwithin._tabular.model_archive import attach_encoder, write_archive
 from fitwithin._tabular.model_card import ModelCard, complete_model_card, make_initial_card
 from fitwithin._tabular.target_column import TaskType
@@ -84,8 +84,6 @@ def _prepare_data(options: TrainOptions, limits: Limits, start: float) -> _Prepa
     features = encode_features(table, encoding)
     for learner in learners:
         validate_learner(learner, options.teacher, features.X, target)
-        if options.scoring is not None:
-            validate_scoring(options.scoring, learner, target)
     test_rows = None if test is None else read_test_rows(features, test)
     card = make_initial_card(
         features,
@@ -124,11 +122,9 @@ def _train_and_test(
     X, table = prepared.features.X, prepared.features.table
     # Learners may print, and standard output is for JSON alone.
     with stdout_to_stderr() if options.json else nullcontext():
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with warnings_as_notes():
             warnings.filterwarnings("ignore", FEATURE_NAMES_WARNING)
             model = estimator.fit(X, TARGET if isinstance(X, FeatureBlocks) else table.y, groups=table.groups)
-        print_warnings(caught)
         test_result = _score_test_rows(model, prepared.test_rows, prepared.card.scoring)
     return model, complete_model_card(
         prepared.card,
@@ -207,12 +203,10 @@ def _write_model(pipeline: Any, card: ModelCard, options: TrainOptions) -> tuple
 def _write_to(path: Path, pipeline: Any, card: ModelCard, options: TrainOptions) -> tuple[Path, ModelCard, bool]:
     try:
         full_card = write_archive(path, pipeline, card, force=options.force, as_pickle=options.unsafe_pickle)
-        return path, full_card, options.unsafe_pickle
     except NotStorable as error:
-        path = path.with_suffix(".pickle")
         print_note(f"skops can't store this learner ({error}), so it is stored by pickle.")
-        full_card = write_archive(path, pipeline, card, force=options.force, as_pickle=True)
-        return path, full_card, True
+        return _write_to(path.with_suffix(".pickle"), pipeline, card, replace(options, unsafe_pickle=True))
+    return path, full_card, options.unsafe_pickle
 
 
 def _warn_before_interrupt(*_: object) -> None:

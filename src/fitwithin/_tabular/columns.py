@@ -111,14 +111,12 @@ def select_columns(table: pa.Table, texts: Sequence[str] = ()) -> tuple[list[Fea
             left_out[name] = "no values"
         elif kind is None:
             left_out[name] = f"holds {values.type}"
-        elif name in texts:
-            if kind != "text":
-                raise UserInputError(f"--text {name} names a column of {values.type}, not of text.", "Leave it out.")
-            columns.append(FeatureColumn(name, "words", arrow_type_name(values.type)))
-        elif kind == "text" and _are_row_identifiers(values):
+        elif name in texts and kind != "text":
+            raise UserInputError(f"--text {name} names a column of {values.type}, not of text.", "Leave it out.")
+        elif name not in texts and kind == "text" and _are_row_identifiers(values):
             left_out[name] = "a different value in nearly every row"
         else:
-            columns.append(FeatureColumn(name, kind, arrow_type_name(values.type)))
+            columns.append(FeatureColumn(name, "words" if name in texts else kind, arrow_type_name(values.type)))
     return columns, left_out
 
 

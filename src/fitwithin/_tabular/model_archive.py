@@ -159,8 +159,6 @@ def _name_file(path: Path, failure: str, hint: str) -> Iterator[None]:
 
 
 def _open_archive(path: Path) -> zipfile.ZipFile:
-    if not path.is_file():
-        raise UserInputError(f"There is no model file {path}.", "Create one: fitwithin train DATA --target COLUMN")
     with _name_file(path, "is not a model file", _HINT):
         archive = open_archive(path)
     names = set(archive.namelist())

@@ -91,50 +91,22 @@ def read_training_table(
     Raises
     ------
     UserInputError
-        If no model can be trained on it.
+        If no model can be trained on it, or a row has no group.
     """
+    blocks: Blocks | None = None
     if isinstance(file, DataSetFiles) and file.in_blocks:
         labels = file.open([target])
         tables = (TableChunk(labels.read(number, [target])).normalize().table for number in range(labels.n_blocks))
         column = read_target_column(target, (table[target] for table in tables), task, max_classes)
         blocks = file.open(split_large=True)
-        return make_training_table(TableChunk(_read_sample(blocks, target)), column, texts=texts, blocks=blocks)
-    chunk = file.read(label=target)
-    column = read_target_column(target, [chunk.table[target]], task, max_classes)
-    return make_training_table(chunk, column, groups, texts)
-
-
-def make_training_table(
-    chunk: TableChunk,
-    target: TargetColumn,
-    groups: str | None = None,
-    texts: Sequence[str] = (),
-    blocks: Blocks | None = None,
-) -> TrainingTable:
-    """Select the rows and columns to train on.
-
-    Parameters
-    ----------
-    chunk : TableChunk
-        All rows of the file, or a sample.
-    target : TargetColumn
-        The column to predict.
-    groups : str, optional
-        A column that names the group of each row, and is no feature.
-    texts : sequence of str
-        Columns whose words are features.
-    blocks : Blocks, optional
-        All rows, if the chunk is a sample.
-
-    Raises
-    ------
-    UserInputError
-        If no column is left, or a row has no group.
-    """
-    chunk = chunk.drop_unlabeled(target.name)
-    columns, left_out = _select_features(chunk, target.name, groups, texts)
+        chunk = _read_sample(blocks, target)
+    else:
+        chunk = file.read(label=target)
+        column = read_target_column(target, [chunk.table[target]], task, max_classes)
+        chunk = chunk.drop_unlabeled(target)
+    columns, left_out = _select_features(chunk, target, groups, texts)
     numbers = None if groups is None else number_groups([chunk.table[groups]], groups)
-    return TrainingTable(chunk=chunk, target=target, columns=columns, left_out=left_out, groups=numbers, blocks=blocks)
+    return TrainingTable(chunk=chunk, target=column, columns=columns, left_out=left_out, groups=numbers, blocks=blocks)
 
 
 def _select_features(
@@ -156,7 +128,7 @@ def _select_features(
     return columns, left_out
 
 
-def _read_sample(blocks: Blocks, target: str) -> pa.Table:
+def _read_sample(blocks: Blocks, target: str) -> TableChunk:
     """Return some rows with a target value, from blocks that lie evenly spaced."""
     numbers = np.unique(np.linspace(0, blocks.n_blocks - 1, min(_SAMPLE_BLOCKS, blocks.n_blocks)).astype(int))
     rng = np.random.default_rng(0)
@@ -165,4 +137,4 @@ def _read_sample(blocks: Blocks, target: str) -> pa.Table:
         table = TableChunk(blocks.read(number, blocks.schema.names)).normalize().drop_unlabeled(target).table
         rows = np.sort(rng.permutation(table.num_rows)[:_SAMPLE_ROWS])
         parts.append(table.take(pa.array(rows)))
-    return pa.concat_tables(parts)
+    return TableChunk(pa.concat_tables(parts))

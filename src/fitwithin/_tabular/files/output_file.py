@@ -30,15 +30,11 @@ def validate_output_path(path: Path, *, force: bool) -> None:
     UserInputError
         If the file exists and may not be replaced, or its folder can't be written to.
     """
-    if path.is_dir():
-        raise UserInputError(f"{path} is a folder.", f"Name a file, such as {path / 'model.skops'}.")
     if path.exists() and not path.is_file():
         raise UserInputError(f"{path} is not a regular file.", "Choose another name.")
     if not force:
         _refuse_existing_file(path)
-    if path.parent.exists() and not path.parent.is_dir():
-        raise UserInputError(f"{path.parent} is not a folder.", "Choose another path.")
-    if not path.parent.exists():
+    if not path.parent.is_dir():
         raise UserInputError(
             f"There is no folder {path.parent} to write {path.name} to.", f"Create it: mkdir -p {path.parent}"
         )
