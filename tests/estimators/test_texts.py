@@ -84,7 +84,7 @@ def test_what_is_no_text_is_refused():
         a_classifier().fit(np.arange(3000), LABELS)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         a_classifier().fit(TEXTS[1:], LABELS)
-    with pytest.raises(TypeError, match="Pass texts as X_val"):
+    with pytest.raises(TypeError, match="X_val is a NumPy array and X an array of texts"):
         a_classifier().fit(TEXTS, LABELS, X_val=np.zeros((9, 2)), y_val=np.zeros(9))
     with pytest.raises(UserInputError, match="no file or folder"):
         a_classifier().fit(["rows.parquet", "more.parquet"], "label")

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from fitwithin._core.target import Labels
 from fitwithin._session.held_out_rows import (
-    check_second_table,
     count_held_out_rows,
     encode_groups,
     hold_out_by_class,
@@ -144,7 +143,7 @@ def test_too_few_rows_are_refused():
     with pytest.raises(ValueError, match="needs at least 3 rows"):
         hold_out_last_rows(2, np.random.default_rng(0))
     with pytest.raises(ValueError, match="X_val has 1 row; at least 2"):
-        check_second_table(1)
+        hold_out_second_table(100, 1, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(

@@ -198,7 +198,7 @@ def describe_table(X: Any) -> str:
     'a NumPy array'
     """
     library = _library_of(X)
-    names = {"array": "a NumPy array", "sparse": "a sparse matrix"}
+    names = {"array": "an array of texts" if is_text_array(X) else "a NumPy array", "sparse": "a sparse matrix"}
     return names.get(library, f"a {library} {type(X).__name__}")
 
 

@@ -174,23 +174,24 @@ def hold_out_groups(groups: Codes, rng: np.random.Generator) -> HeldOutRows:
 def hold_out_second_table(n_rows: int, n_more: int, rng: np.random.Generator) -> HeldOutRows:
     """Return two random halves of the rows that a second table adds to a pool.
 
+    Raises
+    ------
+    ValueError
+        If it has fewer than two rows.
+
     Examples
     --------
     >>> rows = hold_out_second_table(100, 4, np.random.default_rng(0))
     >>> sorted([*rows.validation.tolist(), *rows.holdout.tolist()])
     [100, 101, 102, 103]
     """
-    rows = n_rows + rng.permutation(n_more)
-    return HeldOutRows(rows[: n_more // 2], rows[n_more // 2 :], can_refit=False)
-
-
-def check_second_table(n_rows: int) -> None:
-    """Raise a ValueError if a second table has too few rows."""
-    if n_rows < 2:
+    if n_more < 2:
         raise ValueError(
-            f"X_val has {n_rows} {'row' if n_rows == 1 else 'rows'}; at least 2 are needed, one to choose the model "
+            f"X_val has {n_more} {'row' if n_more == 1 else 'rows'}; at least 2 are needed, one to choose the model "
             "and one to estimate its score. Add rows."
         )
+    rows = n_rows + rng.permutation(n_more)
+    return HeldOutRows(rows[: n_more // 2], rows[n_more // 2 :], can_refit=False)
 
 
 def hold_out_in_blocks(

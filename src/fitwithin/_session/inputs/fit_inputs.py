@@ -25,7 +25,6 @@ from fitwithin._session.fingerprint import Fingerprint, describe_training
 from fitwithin._session.fit_state import FitState
 from fitwithin._session.held_out_rows import (
     HeldOutRows,
-    check_second_table,
     hold_out_by_class,
     hold_out_in_blocks,
     hold_out_random_rows,
@@ -235,9 +234,8 @@ def _hold_out_rows(
         if training.held_out is not None:
             held_out = HeldOutRows(*training.held_out, can_refit=given.X_val is None)
     elif isinstance(training, TablePool) and given.X_val is not None:
-        table = open_validation_table(estimator, given, training)
+        table, held_out = open_validation_table(estimator, given, training, rng)
         pool = training.add_validation_rows(table)
-        held_out = hold_out_second_table(len(training), len(table), rng)
     elif given.groups is not None or given.validation == "last":
         held_out = hold_out_rows(len(training), given.groups, labels, rng)
     elif labels is not None and getattr(inputs.teacher, "validates", False) and not settings.scoring.is_accuracy:
@@ -336,8 +334,10 @@ def open_disk_pool(
     return DiskPool.open(rows, regression=regression, seed=seed, budget=budget, folder=folder, hold_out=hold_out)
 
 
-def open_validation_table(estimator: Any, given: FitArguments, training: TablePool) -> TablePool:
-    """Return the rows of X_val and y_val.
+def open_validation_table(
+    estimator: Any, given: FitArguments, training: TablePool, rng: np.random.Generator
+) -> tuple[TablePool, HeldOutRows]:
+    """Return the rows of X_val and y_val, and their halves.
 
     Raises
     ------
@@ -345,35 +345,30 @@ def open_validation_table(estimator: Any, given: FitArguments, training: TablePo
         If they do not go with the training rows.
     """
     features = _check_validation_features(estimator, given.X_val, training.X)
+    held_out = hold_out_second_table(len(training), features.shape[0], rng)
     if features.shape[0] != len(given.y_val):
         raise ValueError(
             f"X_val has {features.shape[0]} rows and y_val {len(given.y_val)}; expected one entry of y_val "
             "for each row of X_val."
         )
-    return TablePool(features, training.y.read_more(given.y_val))
+    return TablePool(features, training.y.read_more(given.y_val)), held_out
 
 
 def _check_validation_features(estimator: Any, X_val: Any, X: Any) -> Any:
     """Return X_val as the learner gets it; raise if its type or its columns are not those of X."""
-    if is_text_array(X):
-        if not is_text_array(X_val):
-            raise TypeError("X holds texts, and X_val does not; both must be of one type. Pass texts as X_val.")
-    elif not is_frame(X_val) and not is_frame(X):
+    if not is_frame(X_val) and not is_text_array(X_val):
         X_val = check_array(X_val, ensure_min_samples=0, input_name="X_val", **_CHECKS)
-    check_second_table(X_val.shape[0])
-    if is_text_array(X):
-        return X_val
     if describe_table(X_val) != describe_table(X):
         raise TypeError(
             f"X_val is {describe_table(X_val)} and X {describe_table(X)}; both must be of one type. Convert X_val."
         )
-    if X_val.shape[1] != X.shape[1]:
+    if X_val.shape[1:] != X.shape[1:]:
         raise ValueError(
             f"X_val has {X_val.shape[1]} features and X has {X.shape[1]}; both must have the same. "
             "Pass the columns of X, in their order."
         )
     if is_frame(X):
-        check_features(estimator, X_val)
+        validate_data(estimator, X_val, reset=False, skip_check_array=True)
     elif not np.can_cast(X_val.dtype, X.dtype, "same_kind"):
         raise TypeError(
             f"X_val holds values of type {X_val.dtype}, which do not fit into the type of X, {X.dtype}. "
