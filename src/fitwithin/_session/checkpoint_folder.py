@@ -78,8 +78,7 @@ def lock_folder(path: Path) -> Iterator[None]:
     try:
         validate_checkpoint_path(path)
         path.mkdir(exist_ok=True)
-        lock = FileLock(path / _LOCK_FILE)
-        lock.acquire(timeout=0)
+        lock = FileLock(path / _LOCK_FILE).acquire(timeout=0)
     except Timeout as error:
         raise UserInputError(
             f"Another fit is using the checkpoint {path}.", "Wait until it has ended, or name another folder."
@@ -88,10 +87,8 @@ def lock_folder(path: Path) -> Iterator[None]:
         raise UserInputError(
             f"The checkpoint {path} can't be written to: {error.strerror or error}.", "Choose another folder."
         ) from error
-    try:
+    with lock:
         yield
-    finally:
-        lock.release()
 
 
 def validate_checkpoint_path(path: Path) -> None:
