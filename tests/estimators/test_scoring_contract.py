@@ -132,7 +132,7 @@ def test_a_metric_that_cannot_work_is_found_before_any_fit():
 def test_a_method_that_the_learner_lacks_is_missed_by_its_own_name():
     clf = TimeConstrainedClassifier(RidgeClassifier(), scoring="neg_log_loss", backend="inline", time_limit=60)
 
-    with pytest.raises(AttributeError, match="RidgeClassifier has none of the following attributes: predict_proba"):
+    with pytest.raises(AttributeError, match="needs predict_proba, which RidgeClassifier does not have; pass another"):
         clf.fit(X, TARGETS["two classes"])
 
 
@@ -175,6 +175,14 @@ def test_a_metric_that_is_the_same_for_every_model_on_the_validation_rows_is_und
 
     assert model.n_rows_trained_ == N_ROWS
     assert model.stop_reason_ == "all rows"
+
+
+@pytest.mark.parametrize("scoring", [None, "roc_auc", "neg_log_loss"])
+@pytest.mark.parametrize("way", ["fit", "search"])
+def test_validation_rows_without_a_weight_are_told_about(way, scoring):
+    weights = (np.arange(N_ROWS) < 4).astype(float)
+    with pytest.warns(UndefinedMetricWarning, match=r"sample_weight of 0\. .* Leave out the rows with a sample_weight"):
+        fit(way, scoring, "two classes", None, sample_weight=weights)
 
 
 @pytest.mark.parametrize("teacher", ["auto", "tct", "double", "full"])

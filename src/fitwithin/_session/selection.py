@@ -14,6 +14,7 @@ from fitwithin._session.fit_state import FitState, ModelRecord
 from fitwithin._session.round_tracker import OpenRound
 from fitwithin.backends import SavedModel
 from fitwithin.backends._inline import InlineModel
+from fitwithin.backends._scoring import NO_WEIGHTS
 
 # Least rows of an exam whose undefined score is told about: exams of small tables have a few rows, often of one class.
 _MIN_TOLD_ROWS = 20
@@ -205,7 +206,8 @@ class ModelSelector:
         self.is_scoring_proven |= problem is None and is_finite(score)
         if problem is None:
             return
-        if not self.is_scoring_proven and score is not None and not is_finite(score):
+        is_scored = score is not None and problem != NO_WEIGHTS
+        if is_scored and not is_finite(score) and not self.is_scoring_proven:
             raise ScoringFailed(
                 f"scoring failed for the predictions of a model: {problem}.",
                 "Pass a metric that returns a finite number for the rows of this target.",
@@ -218,14 +220,15 @@ class ModelSelector:
         (n_rows, problem), record = self._problem, self.record
         if not problem or record is None:
             return None
+        advice = "Leave out the rows with a sample_weight of 0." if problem == NO_WEIGHTS else None
         if not is_finite(record.estimate):
+            advice = advice or "Choose validation rows that hold every class, or pass another metric."
             return (
                 f"scoring is undefined on the rows that models were scored on: {problem}. No model could be compared, "
-                "so the one with the most rows is returned. Choose validation rows that hold every class, or pass "
-                "another metric."
+                f"so the one with the most rows is returned. {advice}"
             )
         if record.fresh_estimate is None:
-            return f"score_estimate_ is None: {problem}. Give more rows of each class for an estimate."
+            return f"score_estimate_ is None: {problem}. {advice or 'Give more rows of each class for an estimate.'}"
         if n_rows < record.n_rows:
             return None
         return f"scoring was undefined for a model of {n_rows:,} rows, which could not become the best: {problem}."

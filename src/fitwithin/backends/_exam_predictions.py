@@ -254,7 +254,10 @@ def _list_methods(model: Any, scorer: Scorer) -> list[str]:
     names = [asked] if isinstance(asked, str) else asked
     method = next((name for name in names if hasattr(model, name)), None)
     if method is None:
-        raise AttributeError(f"{type(model).__name__} has none of the following attributes: {', '.join(names)}.")
+        raise AttributeError(
+            f"The metric of scoring needs {' or '.join(names)}, which {type(model).__name__} does not have; pass "
+            "another metric, such as 'balanced_accuracy', or a learner that has it."
+        )
     return ["predict", method]
 
 

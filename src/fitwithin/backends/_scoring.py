@@ -51,6 +51,9 @@ _MIN_CLASS_ROWS = 10
 
 _ACCURACY: Any = get_scorer("accuracy")
 
+NO_WEIGHTS = "every scored row has a sample_weight of 0"
+"""Why a score of rows without any weight is not defined."""
+
 
 def make_scoring(scoring: Any, *, regression: bool, weighted: bool) -> Scoring:
     """Read a user's `scoring` parameter.
@@ -246,6 +249,8 @@ class Scoring:
 
     def score(self, answers: ExamPredictions) -> tuple[float, str | None, Exception | None]:
         """Return the score over the rows; or NaN, why it is not defined there, and the metric's exception if any."""
+        if answers.weights is not None and not answers.weights.any():
+            return math.nan, NO_WEIGHTS, None
         cause: Exception | None = None
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
