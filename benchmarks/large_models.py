@@ -17,7 +17,7 @@ from sklearn.ensemble import ExtraTreesClassifier
 from _options import add_data_option, require_data
 from _report import RESULTS, Environment, Goal, MarkdownTable, write_report
 from fitwithin import TimeConstrainedClassifier
-from fitwithin.backends._process.shared_memory import SharedFile, dump_pickle, load_pickle
+from fitwithin.backends._process.shared_memory import PickledObject, SharedFile, load_pickle
 from fitwithin_paper.study.dataset_sources import load_dataset
 from fitwithin_paper.study.preprocessing import prepare_dataset
 
@@ -72,7 +72,7 @@ def measure(X: Any, y: Any) -> LargeModelResult:
     model = ExtraTreesClassifier(100, random_state=0).fit(X, y)
     plain = time.monotonic() - start
     file = SharedFile.create()
-    dump_pickle(model, file.fd)
+    PickledObject(model).write(file.fd)
     del model
     gc.collect()
     start = time.monotonic()

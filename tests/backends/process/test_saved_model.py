@@ -10,7 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from fitwithin.backends import Process
 from fitwithin.backends._process.saved_model import LoadedModels, ProcessModel, predict_load_seconds
-from fitwithin.backends._process.shared_memory import PickledObject, SharedFile, dump_pickle
+from fitwithin.backends._process.shared_memory import PickledObject, SharedFile
 from fitwithin.testing._backends import RecordingClassifier, make_pool, open_runner
 
 
@@ -18,7 +18,7 @@ def test_a_loaded_forest_predicts_the_same_after_its_file_is_closed():
     X = np.random.default_rng(0).random((200, 3))
     forest = RandomForestClassifier(5, random_state=0).fit(X, X[:, 0] > 0.5)
     file = SharedFile.create()
-    dump_pickle(forest, file.fd)
+    PickledObject(forest).write(file.fd)
     saved = ProcessModel(file, save_seconds=0.0, load_seconds=0.0, warnings=[], n_bytes=file.n_bytes, begin_dump=None)
 
     model = saved.load()

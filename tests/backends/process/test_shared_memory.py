@@ -7,7 +7,7 @@ import psutil
 import pytest
 
 from fitwithin.backends._process import shared_memory
-from fitwithin.backends._process.shared_memory import SharedFile, dump_pickle, load_pickle
+from fitwithin.backends._process.shared_memory import PickledObject, SharedFile, load_pickle
 
 
 @pytest.mark.parametrize("large", [False, True])
@@ -15,7 +15,7 @@ def test_loaded_arrays_are_equal_writable_and_private(large, monkeypatch):
     monkeypatch.setattr(shared_memory, "_MIN_MAPPED_BYTES", 0 if large else 1 << 30)
     model = {"weights": np.arange(10.0), "empty": np.zeros((0, 3)), "fortran": np.ones((3, 2), order="F"), "name": "x"}
     file = SharedFile.create()
-    dump_pickle(model, file.fd)
+    PickledObject(model).write(file.fd)
 
     first, second = load_pickle(file.fd), load_pickle(file.fd)
     file.close()
@@ -29,7 +29,7 @@ def test_loaded_arrays_are_equal_writable_and_private(large, monkeypatch):
 
 def test_arrays_are_stored_once():
     file = SharedFile.create()
-    dump_pickle(np.ones(1_000_000), file.fd)
+    PickledObject(np.ones(1_000_000)).write(file.fd)
     size = os.fstat(file.fd).st_size
     file.close()
 
@@ -38,7 +38,7 @@ def test_arrays_are_stored_once():
 
 def test_a_small_model_holds_no_descriptor():
     file = SharedFile.create()
-    dump_pickle(np.arange(10), file.fd)
+    PickledObject(np.arange(10)).write(file.fd)
     before = psutil.Process().num_fds()
 
     models = [load_pickle(file.fd) for _ in range(3)]
@@ -50,8 +50,8 @@ def test_a_small_model_holds_no_descriptor():
 
 def test_a_file_can_hold_several_pickles():
     file = SharedFile.create()
-    second = dump_pickle({"first": np.arange(3)}, file.fd)
-    end = dump_pickle(["second", np.zeros(1000)], file.fd, second)
+    second = PickledObject({"first": np.arange(3)}).write(file.fd)
+    end = PickledObject(["second", np.zeros(1000)]).write(file.fd, second)
 
     assert load_pickle(file.fd)["first"].tolist() == [0, 1, 2]
     assert load_pickle(file.fd, second)[0] == "second"
@@ -65,5 +65,5 @@ def test_writing_can_be_stopped_between_pieces():
 
     file = SharedFile.create()
     with pytest.raises(TimeoutError):
-        dump_pickle(np.zeros(10), file.fd, 0, stop)
+        PickledObject(np.zeros(10)).write(file.fd, 0, stop)
     file.close()

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fitwithin.backends._process.shared_memory import SharedFile, dump_pickle, load_pickle
+from fitwithin.backends._process.shared_memory import PickledObject, SharedFile, load_pickle
 
 CONTRACT = Path(__file__).parents[1] / "test_backend_contract.py"
 
@@ -50,7 +50,7 @@ def test_a_file_without_a_name_is_created_in_the_best_place_there_is(origin):
 def test_a_file_without_a_name_holds_rows_and_models(origin):
     file, model = SharedFile.create(), SharedFile.create()
     file.write_rows(np.arange(12.0).reshape(4, 3), 0)
-    dump_pickle({"weights": np.arange(5)}, model.fd)
+    PickledObject({"weights": np.arange(5)}).write(model.fd)
 
     np.testing.assert_array_equal(file.map_array((4, 3), float), np.arange(12.0).reshape(4, 3))
     assert load_pickle(model.fd)["weights"].tolist() == [0, 1, 2, 3, 4]

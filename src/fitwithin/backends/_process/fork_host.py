@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import pickle
 import secrets
 import shutil
-import signal
 import socket
 import subprocess
 import threading
@@ -38,6 +36,7 @@ from fitwithin.backends._process.subprocesses import (
     PROCESS_POLL_SECONDS,
     ProcessCache,
     kill_descendants,
+    kill_group,
     module_search_path,
     start_interpreter,
 )
@@ -120,8 +119,7 @@ class ForkedWorker(WorkerConnection):
 
     def _kill(self) -> None:
         # While the server has not reaped it, no other process can have its pid.
-        with contextlib.suppress(OSError):
-            os.killpg(self.pid, signal.SIGKILL)
+        kill_group(self.pid)
 
     def _clean_up(self, blocks: frozenset[str]) -> None:
         with contextlib.suppress(ForkServerGone):

@@ -36,6 +36,7 @@ from fitwithin.backends._process.subprocesses import (
     describe_exit,
     import_modules,
     kill_descendants,
+    kill_group,
     make_temporary_folder,
     remove_loky_semaphores,
 )
@@ -179,7 +180,7 @@ class ForkServer:
         """Kill a worker and everything that it started, and remove its blocks of shared memory; others live on."""
         if pid in self._workers:
             self._workers.remove(pid)
-            _kill_group(pid)
+            kill_group(pid)
             _kill_children(spared=self._workers)
             remove_loky_semaphores(pid)
         if blocks:
@@ -189,7 +190,7 @@ class ForkServer:
         """Kill the workers and everything that they started, remove their files, and end after an idle while."""
         workers, self._workers = self._workers, []
         for pid in workers:
-            _kill_group(pid)
+            kill_group(pid)
         files, self._files = self._files, []
         for file in files:
             os.close(file)
@@ -207,11 +208,6 @@ def _exit_now(code: int) -> None:
     """End this fork without the interpreter's exit handlers, which belong to the server."""
     flush_output()
     os._exit(code)
-
-
-def _kill_group(pid: int) -> None:
-    with contextlib.suppress(OSError):
-        os.killpg(pid, signal.SIGKILL)
 
 
 def _kill_children(spared: Collection[int] = ()) -> None:

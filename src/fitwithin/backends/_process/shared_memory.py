@@ -174,15 +174,14 @@ class PickledObject:
         before_write : callable, optional
             Called before each write of at most 32 MB; may raise.
         """
-        with os.fdopen(os.dup(fd), "r+b", buffering=0) as file:
-            file.seek(offset)
-            header = b"".join(map(_UINT64.pack, (len(self._parts), *(part.nbytes for part in self._parts))))
-            for part in (memoryview(header), *self._parts):
-                _write_all(file, part, before_write)
-                file.seek(-part.nbytes % _ALIGNMENT_BYTES, os.SEEK_CUR)
-            end = file.tell()
-            file.truncate(max(end, os.fstat(fd).st_size))
-        return end
+        header = b"".join(map(_UINT64.pack, (len(self._parts), *(part.nbytes for part in self._parts))))
+        for part in (memoryview(header), *self._parts):
+            for start in range(0, part.nbytes, _MAX_WRITE_BYTES):
+                before_write()
+                write_at(fd, part[start : start + _MAX_WRITE_BYTES], offset + start)
+            offset += _align(part.nbytes)
+        os.ftruncate(fd, max(offset, os.fstat(fd).st_size))
+        return offset
 
 
 class _KindPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle ships no types
@@ -196,11 +195,6 @@ class _KindPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle sh
         kind = obj if isinstance(obj, (type, FunctionType, BuiltinFunctionType)) else type(obj)
         self.kinds.add(f"{kind.__module__}.{kind.__qualname__}")
         return super().reducer_override(obj)
-
-
-def dump_pickle(value: Any, fd: int, offset: int = 0, before_write: Callable[[], None] = lambda: None) -> int:
-    """Pickle an object and write it to a file; see `PickledObject`."""
-    return PickledObject(value).write(fd, offset, before_write)
 
 
 def load_pickle(fd: int, offset: int = 0) -> Any:
@@ -217,13 +211,6 @@ def load_pickle(fd: int, offset: int = 0) -> Any:
         parts.append(content[start : start + size])
         start += _align(size)
     return pickle.loads(parts[0], buffers=parts[1:])
-
-
-def _write_all(file: Any, part: memoryview, before_write: Callable[[], None]) -> None:
-    done = 0
-    while done < part.nbytes:
-        before_write()
-        done += file.write(part[done : done + _MAX_WRITE_BYTES])
 
 
 def _align(size: int) -> int:

@@ -30,10 +30,10 @@ from fitwithin._pools.tables import take_rows
 from fitwithin.backends._process.row_reader import RowBlock, RowLayout, RowPositions, RowSelection
 from fitwithin.backends._process.shared_memory import (
     MappedFile,
+    PickledObject,
     SharedColumn,
     SharedFile,
     create_files,
-    dump_pickle,
     unmap_pages,
 )
 
@@ -306,7 +306,7 @@ class BlockFile:
         """Append a part of the table, whose rows get the positions from `first` on."""
         self._budget.raise_if_spent()
         offset = self._end
-        self._end = dump_pickle(part, self._file.fd, offset, self._budget.raise_if_spent)
+        self._end = PickledObject(part).write(self._file.fd, offset, self._budget.raise_if_spent)
         self.blocks.append(RowBlock(offset, first, part.shape[0]))
 
 

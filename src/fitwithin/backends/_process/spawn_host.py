@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import threading
@@ -20,6 +19,7 @@ from fitwithin.backends._process.subprocesses import (
     ProcessCache,
     describe_exit,
     kill_descendants,
+    kill_group,
     make_temporary_folder,
     module_search_path,
     remove_loky_semaphores,
@@ -70,8 +70,7 @@ class WorkerHandle(WorkerConnection):
         except subprocess.TimeoutExpired:
             return None
         # What the learner started in the worker's session may live on.
-        with contextlib.suppress(OSError):
-            os.killpg(self.pid, signal.SIGKILL)
+        kill_group(self.pid)
         return describe_exit(code >= 0, abs(code))
 
     def _kill(self) -> None:

@@ -210,6 +210,12 @@ def describe_exit(exited: bool, status: int) -> str:
     return f"it was killed by {name}{hint}"
 
 
+def kill_group(pid: int) -> None:
+    """Kill a process and those of its group, if there are any."""
+    with contextlib.suppress(OSError):
+        os.killpg(pid, signal.SIGKILL)
+
+
 def kill_descendants(pid: int) -> None:
     """Kill everything that a process started, in any session, but not the process itself."""
     with contextlib.suppress(psutil.NoSuchProcess):
