@@ -15,7 +15,7 @@ from fitwithin.backends._base import ExamReport, FitReport, ScoreReport
 from fitwithin.backends._dask.cluster import Cluster
 from fitwithin.backends._dask.partitions import Partitions
 from fitwithin.backends._dask.worker_runner import ModelBytes
-from fitwithin.backends._dask.worker_session import run_task
+from fitwithin.backends._dask.worker_session import run_task, unwrap
 
 _HOME_EXAM_ROWS = 100_000
 """Rows up to which an exam is held where the model was trained: its rows are sent once, and examine every model.
@@ -130,7 +130,7 @@ class HomeWorker:
 
     def bring_model(self) -> ModelBytes:
         """Return the newest model."""
-        model: ModelBytes = self._cluster.result(self._model(), self.address).unwrap()
+        model: ModelBytes = unwrap(self._cluster.result(self._model(), self.address))
         return model
 
     def _model(self) -> Any:
@@ -145,7 +145,7 @@ class HomeWorker:
 
     def _run(self, method: str, *arguments: Any) -> Any:
         """Run a task here, wait for it, and return its value."""
-        return self._cluster.result(self._submit(method, *arguments, home=self.address), self.address).unwrap()
+        return unwrap(self._cluster.result(self._submit(method, *arguments, home=self.address), self.address))
 
 
 def _is_large(exam: Exam) -> bool:

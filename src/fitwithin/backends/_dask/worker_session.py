@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -33,18 +33,15 @@ _IDLE_SECONDS = 0.5
 """Seconds that an idle process waits for the next session: two seconds after a fit nothing of it is left."""
 
 
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """The value of a task, or the failure that it ended in."""
+_FAILURES = OutOfTime, OutOfMemory, LearnerRaised, LearnerDied
+"""What a task returns in place of a value."""
 
-    value: Any = None
-    failure: OutOfTime | OutOfMemory | LearnerRaised | LearnerDied | None = None
 
-    def unwrap(self) -> Any:
-        """Return the value, or raise the failure."""
-        if self.failure is not None:
-            raise self.failure
-        return self.value
+def unwrap(result: Any) -> Any:
+    """Return the value of a task, or raise the failure that it ended in."""
+    if isinstance(result, _FAILURES):
+        raise result
+    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +137,7 @@ class RunnerTasks:
 
     def examine_partition(
         self,
-        model: Outcome,
+        model: Any,
         partition: LabeledRows,
         first: int,
         positions: Rows,
@@ -151,7 +148,7 @@ class RunnerTasks:
 
         Parameters
         ----------
-        model : Outcome
+        model : ModelBytes or Exception
             The result of `pickle_model`.
         partition : LabeledRows
             The rows of the partition.
@@ -164,7 +161,7 @@ class RunnerTasks:
         kill_after : float or None
             Seconds after which the process that predicts is killed.
         """
-        body: ModelBytes = model.unwrap()
+        body: ModelBytes = unwrap(model)
         numbers = first + positions.astype(np.int64)
         with self.lock:
             try:
@@ -178,19 +175,19 @@ class RunnerTasks:
                 raise
             return ExamPart(*answers, self.examiner.peak_memory)
 
-    def merge_exam(self, outcomes: list[Outcome], order: Rows | None, purpose: Purpose) -> ExamReport:
+    def merge_exam(self, results: list[Any], order: Rows | None, purpose: Purpose) -> ExamReport:
         """Join the answers of all workers on the one that scores the model.
 
         Parameters
         ----------
-        outcomes : list of Outcome
+        results : list of ExamPart or Exception
             The results of `examine_partition`, in ascending order of their rows.
         order : array of int or None
             Position of each row of the exam among the parts; None if they are in order.
         purpose : str
             What the exam is for; see `Exam`.
         """
-        parts: list[ExamPart] = [outcome.unwrap() for outcome in outcomes]
+        parts: list[ExamPart] = list(map(unwrap, results))
         answers = ExamPredictions.join([part.answers for part in parts])
         report = self.learner.add_answers(answers if order is None else answers.take(order), purpose)
         peaks = [part.peak_memory for part in parts] + [self.learner.peak_memory]
@@ -210,16 +207,20 @@ class WorkerSession:
 
     Parameters
     ----------
+    key : str
+        Tells it from others.
     seconds : float
         Seconds until the deadline, when this worker closes the session by itself.
     """
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, key: str, seconds: float) -> None:
         self.budget = Budget(seconds)
         self._first = Process().open(self.budget)
         self.runners: dict[int, RunnerTasks] = {}
         self._lock = threading.Lock()
         self._is_closed = False
+        # Also if the program or the scheduler is gone.
+        self._end = _start_timer(seconds + _GRACE_SECONDS, close_session, key)
 
     def open_runner(self, number: int, attempt: int, setup: SessionSetup) -> RunnerTasks:
         """Return what a runner of the program has here, without anything of an earlier attempt.
@@ -244,6 +245,7 @@ class WorkerSession:
 
     def close(self) -> None:
         """End all processes and release the rows."""
+        self._end.cancel()
         with self._lock:
             self._is_closed = True
         for parts in self.runners.values():
@@ -267,17 +269,15 @@ def open_session(key: str, seconds: float) -> WorkerSession:
     """
     with _lock:
         if key not in _sessions:
-            _sessions[key] = WorkerSession(seconds)
-            threading.Thread(target=_close_in_time, args=(key,), name="fitwithin-deadline", daemon=True).start()
+            _sessions[key] = WorkerSession(key, seconds)
         session = _sessions[key]
     if session is None:
         raise TimeoutError
-    session.budget.reserves.load = max(0.0, session.budget.until_deadline() - seconds)
     return session
 
 
-def run_task(setup: SessionSetup, seconds: float, number: int, attempt: int, method: str, *arguments: Any) -> Outcome:
-    """Call a method of `RunnerTasks` on this worker; what an earlier attempt left here is not used.
+def run_task(setup: SessionSetup, seconds: float, number: int, attempt: int, method: str, *arguments: Any) -> Any:
+    """Call a method of `RunnerTasks` on this worker; what an earlier attempt left here is not used. See `unwrap`.
 
     Parameters
     ----------
@@ -294,11 +294,11 @@ def run_task(setup: SessionSetup, seconds: float, number: int, attempt: int, met
     """
     try:
         tasks = open_session(setup.key, seconds).open_runner(number, attempt, setup)
-        return Outcome(getattr(tasks, method)(*arguments))
-    except (OutOfTime, OutOfMemory, LearnerRaised, LearnerDied) as failure:
-        return Outcome(failure=failure)
+        return getattr(tasks, method)(*arguments)
+    except _FAILURES as failure:
+        return failure
     except TimeoutError:
-        return Outcome(failure=OutOfTime())
+        return OutOfTime()
 
 
 def start_session(key: str, seconds: float) -> None:
@@ -323,22 +323,18 @@ def close_session(key: str) -> None:
     with contextlib.suppress(OSError):
         session.close()
     # On one machine an idle process waits for the next fit for minutes; a cluster belongs to others too.
-    threading.Thread(target=_end_idle_process, name="fitwithin-idle", daemon=True).start()
+    _start_timer(_IDLE_SECONDS, _end_idle_process, len(_sessions))
 
 
-def _end_idle_process() -> None:
-    """End the process that waits for the next session, if none came soon."""
-    n_sessions = len(_sessions)
-    time.sleep(_IDLE_SECONDS)
+def _end_idle_process(n_sessions: int) -> None:
+    """End the process that waits for the next session, unless one has come."""
     if len(_sessions) == n_sessions and not any(_sessions.values()):
         fork_servers.clear()
 
 
-def _close_in_time(key: str) -> None:
-    """Close a session soon after its deadline, also if the program or the scheduler is gone."""
-    while (session := _sessions.get(key)) is not None:
-        seconds = session.budget.until_deadline() + _GRACE_SECONDS
-        if seconds <= 0:
-            close_session(key)
-        else:
-            time.sleep(min(seconds, 1.0))
+def _start_timer(seconds: float, function: Callable[..., None], *arguments: Any) -> threading.Timer:
+    """Call a function in a thread after so many seconds."""
+    timer = threading.Timer(seconds, function, arguments)
+    timer.daemon = True
+    timer.start()
+    return timer
