@@ -163,7 +163,7 @@ def test_a_checkpoint_without_a_model_is_inspected_and_predict_says_so():
             X, np.arange(2000) % 2
         )
 
-    assert "nothing: under way, killed or failed" in invoke("inspect", "py.ckpt").stdout
+    assert "not ended: under way, killed or failed" in invoke("inspect", "py.ckpt").stdout
     np.savez("new.npz", X=X)
     result = invoke("predict", "py.ckpt", "new.npz")
     assert result.exit_code == 2

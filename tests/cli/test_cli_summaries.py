@@ -42,6 +42,13 @@ def test_the_seconds_of_fits_without_a_model_are_shown():
     assert "4.3 s in fits that left none" in summary_of(lost_seconds=4.26)
 
 
+def test_a_checkpoint_does_not_tell_the_round_of_a_model_that_it_may_not_hold():
+    rounds = [{"number": 1, "best": True}]
+
+    assert "the model is from round 1" in summary_of(rounds=rounds)
+    assert "the model is from" not in summary_of(rounds=rounds, checkpoint=True)
+
+
 @pytest.mark.parametrize("training", [{}, {"lost_seconds": 0.0}])
 def test_without_such_fits_nothing_is_said_about_them(training):
     assert "without a model" not in summary_of(**training)

@@ -129,6 +129,14 @@ def test_the_first_rows_of_a_large_row_group_are_a_block_of_their_own(table, tmp
     assert read_all(source).select(["number", "city", "label"]).equals(table.select(["number", "city", "label"]))
 
 
+def test_a_checkpoint_is_not_resumed_on_row_groups_that_are_split_in_another_way(table, tmp_path, small_heads):
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table, path, row_group_size=150)
+
+    assert open_source(path, "label").describe()["split row groups"] == "7"
+    assert "split row groups" not in open_blocks(path).describe()
+
+
 def test_a_block_is_whole_with_a_filter_or_other_types_and_for_predictions(file, small_batches, small_heads):
     format_ = "parquet" if file.suffix == ".parquet" else "ipc"
     dataset = ds.dataset(file, format=format_)

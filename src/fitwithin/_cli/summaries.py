@@ -110,11 +110,11 @@ def describe_forecast(estimator: Any, scoring: str) -> str:
         return "More time: no forecast, since the costs of the learner are unknown."
     if forecast.rows <= estimator.n_rows_trained_:
         return f"More time: with {forecast.time_limit:g} s, no more rows are expected."
-    score = (
-        "" if forecast.score is None else f", {scoring} {forecast.score:.4f} [{forecast.low:.4f}, {forecast.high:.4f}]"
-    )
+    score = ""
+    if forecast.score is not None:
+        score = f", {scoring} {forecast.score:.4f} [{forecast.low:.4f}, {forecast.high:.4f}] (90 %)"
     return (
-        f"More time: with {forecast.time_limit:g} s, {forecast.rows:,} rows{score} (90 %); "
+        f"More time: with {forecast.time_limit:g} s, {forecast.rows:,} rows{score}; "
         f"every row takes {forecast.seconds_every_row:.1f} s."
     )
 

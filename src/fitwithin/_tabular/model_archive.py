@@ -49,7 +49,7 @@ _CARD_FILE, _ENCODER_FILE = "card.json", "encoder.skops"
 """Files that a checkpoint of the command line has besides."""
 
 
-_UNDER_WAY = "nothing: under way, killed or failed"
+_UNDER_WAY = "not ended: under way, killed or failed"
 """Stop reason of a fit that has not ended."""
 
 

@@ -75,7 +75,9 @@ def list_facts(training: Mapping[str, Any], scoring: str) -> dict[str, str]:
     used, limit, lost = training["time_used"], training["time_limit"], training.get("lost_seconds")
     peak, most = training.get("peak_memory"), training.get("memory_limit")
     test, rounds = training.get("test"), training["rounds"]
-    best = next((finished["number"] for finished in reversed(rounds) if finished["best"]), None)
+    # A checkpoint may hold an older model than that of its last round, or none.
+    is_known = not training.get("checkpoint")
+    best = next((finished["number"] for finished in reversed(rounds) if finished["best"] and is_known), None)
     facts = {
         f"{scoring}, estimated": _format_estimate(training),
         f"{scoring}, test": test and f"{test['score']:.4f} on {test['rows']:,} rows",
