@@ -99,11 +99,14 @@ class Place:
 
 
 class ReadingTraits(Protocol):
-    """What the order of reading depends on; see `LabeledBlocks`."""
+    """A data set as far as the order of its rows needs it; see `LabeledBlocks`."""
 
     rests: frozenset[int]
     is_shuffled: bool
     n_validation_blocks: int
+
+    def describe(self) -> Mapping[str, str]:
+        """Return what tells this data set from another."""
 
 
 class BlockPool(Pool):
@@ -142,6 +145,7 @@ class BlockPool(Pool):
 
     def __init__(self, found: TargetPass, X: Any, seed: int, budget: Budget, source: ReadingTraits) -> None:
         self.X = self.training_table = X
+        self._source = source
         self._budget = budget
         self._seed = seed
         self._parts = None if found.parts is None else found.split(found.parts)
@@ -193,6 +197,11 @@ class BlockPool(Pool):
         codes, counts = (self.y.codes, self.y.counts) if isinstance(self.y, Labels) else (None, None)
         pile = BlockPile(self.supply, rng, codes, counts, costs)
         return Deck(len(self), rng, min_class_rows=min_class_rows, costs=costs, pile=pile)
+
+    def describe(self) -> dict[str, str]:
+        """Return what must be the same in a resumed fit, by a name for users."""
+        described = {"rows of X": str(len(self)), "columns of X": str(self.X.shape[1])}
+        return described | {f"data set: {name}": value for name, value in self._source.describe().items()}
 
     def describe_unread_rows(self) -> str | None:
         """Return a sentence about the rows that could not be read; None if all could."""
@@ -311,11 +320,6 @@ class DiskPool(BlockPool):
         order, y, weights = place.arrange(table, source.target, source.weight, table.num_rows, name)
         columns = {"target": y} if weights is None else {"target": y, "weight": weights}
         self.spool.add(table, order, columns, int(self.index.row_starts[number]))
-
-    def describe(self) -> dict[str, str]:
-        """Return what must be the same in a resumed fit, by a name for users."""
-        described = {"rows of X": str(len(self)), "columns of X": str(self.X.shape[1])}
-        return described | {f"data set: {name}": value for name, value in self.source.describe().items()}
 
 
 def choose_format(source: LabeledBlocks, frame: Any) -> SpoolFormat:

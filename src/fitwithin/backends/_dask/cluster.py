@@ -26,7 +26,7 @@ _PAUSED_SECONDS = 2.0
 """Seconds that a worker may be paused for want of memory before its work is begun again elsewhere."""
 
 _SMALL_BYTES = 1 << 18
-"""Bytes up to which an argument travels with its task, through the scheduler."""
+"""Bytes up to which row numbers travel with their task, through the scheduler."""
 
 PRIORITY = 10
 """Priority of our tasks: they have a deadline."""
@@ -133,11 +133,7 @@ class Cluster:
 
     def pass_rows(self, rows: Any, worker: str | None = None) -> Any:
         """Return row numbers as an argument of a task: as they are if they are few."""
-        return self.pass_value(rows, rows.nbytes, worker)
-
-    def pass_value(self, value: Any, n_bytes: int, worker: str | None = None) -> Any:
-        """Return a value as an argument of a task: as it is if it is small."""
-        return value if n_bytes <= _SMALL_BYTES else self.scatter(value, worker)
+        return rows if rows.nbytes <= _SMALL_BYTES else self.scatter(rows, worker)
 
     def result(self, future: Future, home: str) -> Any:
         """Return the result of a task.

@@ -17,9 +17,9 @@ from fitwithin._core.target import Labels
 from fitwithin._pools.block_pool import BlockPool, HoldOut
 from fitwithin._pools.block_reader import BlockReader
 from fitwithin._pools.pool import LabeledRows
-from fitwithin._pools.target_pass import TargetPass, merge_targets
+from fitwithin._pools.target_pass import merge_targets
 from fitwithin.backends._dask.cluster import LOOK_SECONDS, Cluster
-from fitwithin.backends._dask.collection_parts import Parts, open_parts
+from fitwithin.backends._dask.collection_parts import open_parts
 from fitwithin.backends._dask.partitions import Partitions, join_rows
 from fitwithin.backends._dask.reading_tasks import WEIGHT
 from fitwithin.backends._process.row_reader import RowLayout
@@ -36,14 +36,17 @@ class ClusterPool(BlockPool):
     ----------
     cluster : Cluster
         The workers.
-    parts : FileParts or CollectionParts
-        What they read.
-    found : TargetPass
-        Its target.
+    given : dict
+        X, y, sample_weight, groups, X_val and y_val. The workers read the target at once; `start` begins to read the
+        rest.
+    regression : bool
+        Whether the target holds values.
     seed : int
         Makes the order of the rows random.
     budget : Budget
         Ends waiting at the deadline.
+    hold_out : callable
+        See `HoldOut`.
 
     Attributes
     ----------
@@ -51,10 +54,22 @@ class ClusterPool(BlockPool):
         The rows that the workers have.
     """
 
-    def __init__(self, cluster: Cluster, parts: Parts, found: TargetPass, seed: int, budget: Budget) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        given: Mapping[str, Any],
+        *,
+        regression: bool,
+        seed: int,
+        budget: Budget,
+        hold_out: HoldOut,
+    ) -> None:
+        parts = open_parts(cluster, given)
+        targets, groups = parts.read_targets(regression=regression)
+        found = hold_out(merge_targets(targets, parts.weight, regression=regression), groups, parts.n_validation_blocks)
         super().__init__(found, parts.empty, seed, budget, parts)
         self._cluster = cluster
-        self._collection = parts
+        self._submit = parts.submit
         self._submitted: list[Any] = []
         self._target_hash = f"{found.block_rows.tobytes().hex()} {zlib.crc32(found.target.column.data)}"
         dtype = found.target.column.dtype
@@ -73,39 +88,21 @@ class ClusterPool(BlockPool):
         self.partitions = Partitions([], np.diff(self.index.row_starts), layout, wait_for=self.wait_for)
         self._reader = BlockReader(self.supply, self._read_place, _PAUSE, self.partitions.release)
 
-    @classmethod
-    def open(
-        cls,
-        cluster: Cluster,
-        given: Mapping[str, Any],
-        *,
-        regression: bool,
-        seed: int,
-        budget: Budget,
-        hold_out: HoldOut,
-    ) -> ClusterPool:
-        """Have the workers read the target, and return the pool; `start` begins to read the rest."""
-        parts = open_parts(cluster, given)
-        targets, groups = parts.read_targets(regression=regression)
-        found = merge_targets(targets, parts.weight, regression=regression)
-        return cls(cluster, parts, hold_out(found, groups, parts.n_validation_blocks), seed, budget)
-
     def read(self, rows: Rows) -> LabeledRows:
         """Bring rows to this program."""
         ascending, order = np.unique(rows, return_inverse=True)
         found = join_rows(self._cluster.client.gather(self.partitions.take(self._cluster, ascending)), order)
         return LabeledRows(found.X, self.y.decode(found.y), found.row_params)
 
-    def describe(self) -> Mapping[str, str]:
+    def describe(self) -> dict[str, str]:
         """Return what must be the same in a resumed fit, by a name for users."""
-        described = {"rows of X": str(len(self)), "columns of X": str(self.X.shape[1]), "labels": self._target_hash}
-        return described | {f"data set: {name}": value for name, value in self._collection.describe().items()}
+        return {**super().describe(), "labels": self._target_hash}
 
     def _read_place(self, place: int) -> None:
         """Wait until a worker has read the rows at a place; others read the next ones meanwhile."""
         n_ahead = len(self._cluster.wait_for_workers())
         for number in range(len(self._submitted), min(place + n_ahead + 1, len(self.index.numbers))):
-            self._submitted.append(self._collection.submit(self.make_place(number)))
+            self._submitted.append(self._submit(self.make_place(number)))
         part = self._submitted[place]
         find = attrgetter("y") if isinstance(self.y, Labels) else len
         try:

@@ -92,9 +92,8 @@ class HomeWorker:
         needed = np.unique(np.concatenate([rows, *(exam.rows for exam in exams)]))
         new = np.setdiff1d(needed, self._rows, assume_unique=True)
         parts = self._prepared.partitions.take(self._cluster, new)
-        sent = self._cluster.pass_value(list(exams), sum(exam.rows.nbytes for exam in exams), self.address)
         try:
-            return self._run(method, self._cluster.pass_rows(rows, self.address), parts, sent, *arguments)
+            return self._run(method, self._cluster.pass_rows(rows, self.address), parts, list(exams), *arguments)
         finally:
             # They arrived, whatever the learner did then.
             self._rows = np.union1d(self._rows, new)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ _PARTITIONS_PER_WORKER = 2
 """Parts of a plain table for each worker, so that a worker that is lost costs half of its share at a time."""
 
 
+@dataclass(eq=False)
 class Partitions:
     """Partitions of a pool, each a `LabeledRows` with an encoded target on some worker.
 
@@ -35,27 +37,22 @@ class Partitions:
         Waits until rows have been read.
     """
 
-    def __init__(
-        self,
-        futures: list[Any],
-        sizes: Rows,
-        layout: RowLayout,
-        renew: Callable[[int], Any] | None = None,
-        wait_for: Callable[[Rows], None] | None = None,
-    ) -> None:
-        self.futures = futures
-        self.layout = layout
-        self.offsets: Rows = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        self._renew = renew
-        self._wait_for = wait_for
+    futures: list[Any]
+    sizes: Rows
+    layout: RowLayout
+    renew: Callable[[int], Any] | None = None
+    wait_for: Callable[[Rows], None] | None = None
+
+    def __post_init__(self) -> None:
+        self.offsets: Rows = np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
 
     def __len__(self) -> int:
         return int(self.offsets[-1])
 
     def split(self, rows: Rows) -> Iterator[tuple[Any, int, Rows]]:
         """Yield the partitions that hold these rows, which ascend, their first rows, and the positions of the rows."""
-        if self._wait_for is not None:
-            self._wait_for(rows)
+        if self.wait_for is not None:
+            self.wait_for(rows)
         ends = np.searchsorted(rows, self.offsets)
         for number in np.flatnonzero(np.diff(ends)):
             first = int(self.offsets[number])
@@ -70,10 +67,10 @@ class Partitions:
 
     def renew_lost(self) -> None:
         """Bring back partitions that went with their worker."""
-        if self._renew is not None:
+        if self.renew is not None:
             for number, future in enumerate(self.futures):
                 if future.status in ("cancelled", "lost", "error"):
-                    self.futures[number] = self._renew(number)
+                    self.futures[number] = self.renew(number)
 
     def release(self) -> None:
         """Let the workers forget the rows, whoever may still hold this object."""

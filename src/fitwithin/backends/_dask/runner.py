@@ -120,7 +120,7 @@ class DaskRunner:
         )
 
     def open_pool(self, given: Mapping[str, Any], *, regression: bool, seed: int, hold_out: HoldOut) -> ClusterPool:
-        """Return the rows of a Dask collection, or of files that the workers read; see `ClusterPool.open`.
+        """Return the rows of a Dask collection, or of files that the workers read; see `ClusterPool`.
 
         Raises
         ------
@@ -128,7 +128,7 @@ class DaskRunner:
             If the workers are still reading the target at the deadline.
         """
         return self._use_cluster(
-            lambda cluster: ClusterPool.open(
+            lambda cluster: ClusterPool(
                 cluster, given, regression=regression, seed=seed, budget=self._budget, hold_out=hold_out
             ),
             "the workers were still reading and counting the labels",

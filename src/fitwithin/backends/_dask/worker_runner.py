@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 from dataclasses import dataclass, replace
@@ -20,6 +21,9 @@ from fitwithin.backends._process.saved_model import PortableWarning
 from fitwithin.backends._process.shared_memory import SharedFile, create_files
 from fitwithin.backends._process.shared_rows import BlockFile, SharedRows
 from fitwithin.backends._process.subprocesses import ProcessState
+
+_PORTABLE_SETTINGS = ("sklearn_config", "numpy_errors", "recursion_limit")
+"""Global settings of the program that are the same on every machine."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,19 +71,11 @@ class SessionSetup:
 
     def adapt_learner(self) -> WorkerSetup:
         """Return the learner with the settings for this machine."""
-        here, there = ProcessState.current(), self.learner.process_state
-        filters = there.pickled_filters
-        try:
-            pickle.loads(filters)
-        except Exception:  # a warning class of a module that this machine does not have
-            filters = here.pickled_filters
-        state = replace(
-            here,
-            pickled_filters=filters,
-            sklearn_config=there.sklearn_config,
-            numpy_errors=there.numpy_errors,
-            recursion_limit=there.recursion_limit,
-        )
+        state, there = ProcessState.current(), self.learner.process_state
+        state = replace(state, **{name: getattr(there, name) for name in _PORTABLE_SETTINGS})
+        with contextlib.suppress(Exception):  # a warning class of a module that this machine does not have
+            pickle.loads(there.pickled_filters)
+            state = replace(state, pickled_filters=there.pickled_filters)
         return replace(self.learner, process_state=state)
 
 
