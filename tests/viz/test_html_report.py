@@ -240,7 +240,7 @@ def test_report_raises_an_error_before_fit(tmp_path):
 
 
 def test_without_matplotlib_it_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.style", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
 
     with pytest.raises(ImportError, match=r"pip install 'fitwithin\[plots\]'"):
         a_fit().report(tmp_path / "report.html")

@@ -92,7 +92,7 @@ def test_other_estimators_raise_an_error(picture):
 
 @all_pictures
 def test_without_matplotlib_each_says_what_to_install(picture, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.style", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
 
     with pytest.raises(ImportError, match=r"pip install 'fitwithin\[plots\]'"):
         picture(any_fit(picture))

@@ -379,7 +379,7 @@ def test_pyplot_is_not_needed(tmp_path, monkeypatch):
 
 
 def test_without_matplotlib_the_error_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.style", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
 
     with pytest.raises(ImportError, match=r"pip install 'fitwithin\[plots\]'"):
         write_study_report(a_study(teachers=("tct", "double")), tmp_path)
