@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Array
 from fitwithin._core.temporary_file import write_at
 from fitwithin._pools.reading_order import BlockIndex
+from fitwithin._pools.sources.read_errors import translate_spool_errors
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -98,14 +98,12 @@ class Spool:
         UserInputError
             If there is no room.
         """
-        try:
+        with translate_spool_errors(self._folder):
             for name, values in columns.items():
                 body = np.ascontiguousarray(values.astype(self.columns[name].dtype, copy=False)).view(np.uint8).data
                 write_at(self.files[name], body, first * self.columns[name].itemsize)
             write = partial(write_at, self.files["features"])
             self.bounds.append(self.bounds[-1] + self._layout.write(features, order, self.bounds[-1], write))
-        except OSError as error:
-            raise self._name_folder(error) from error
 
     def close(self) -> None:
         """Close the files; with many bytes in them this may take a second."""
@@ -115,18 +113,12 @@ class Spool:
     __del__ = close
 
     def _create_file(self, name: str) -> int:
-        try:
-            with tempfile.TemporaryFile(dir=self._folder, prefix="fitwithin-") as file:
-                self.files[name] = os.dup(file.fileno())
-        except OSError as error:
-            raise self._name_folder(error) from error
+        with (
+            translate_spool_errors(self._folder),
+            tempfile.TemporaryFile(dir=self._folder, prefix="fitwithin-") as file,
+        ):
+            self.files[name] = os.dup(file.fileno())
         return self.files[name]
-
-    def _name_folder(self, error: OSError) -> UserInputError:
-        return UserInputError(
-            f"The spool folder {self._folder} cannot be used: {error.strerror or error}.",
-            "Make room in it, or pass another folder: backend=fitwithin.backends.Process(spool=FOLDER).",
-        )
 
 
 @dataclass(frozen=True)

@@ -232,13 +232,7 @@ def drop_columns(X: Any, names: Sequence[str]) -> Any:
     >>> drop_columns(pd.DataFrame({"a": [1], "b": [2]}), ["a"]).columns.tolist()
     ['b']
     """
-    match _library_of(X):
-        case "pandas":
-            return X.drop(columns=list(names))
-        case "polars":
-            return X.drop(list(names))
-        case _:
-            return X.drop_columns(list(names))
+    return X.drop(list(names)) if _library_of(X) == "polars" else X.drop(columns=list(names))
 
 
 def take_columns(X: Any, names: Sequence[str]) -> Any:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import brentq
 
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import OutOfTime, ReadingFailed
@@ -35,9 +36,6 @@ _OTHER_CLASSES = 0.02
 
 # Rows that are dealt in the right proportions, at least, relative to those asked for; else all of them in any.
 _MIN_FAIR_ROWS = 0.5
-
-# Steps in which the level is halved that rows are shared by: after them it is exact to a row of a trillion.
-_HALVINGS = 40
 
 _OUT_OF_TIME = "the data set was still being read"
 
@@ -306,14 +304,12 @@ def share_evenly(sizes: Counts, kept: Counts, available: Counts, count: int, rng
     if count >= available.sum():
         return available.copy()
     sizes = np.maximum(sizes, 1)
-    low, high = 0.0, float(((kept + available) / sizes).max(initial=0.0))
-    for _ in range(_HALVINGS):
-        level = (low + high) / 2
-        if np.clip(level * sizes - kept, 0, available).sum() < count:
-            low = level
-        else:
-            high = level
-    wanted = np.clip(high * sizes - kept, 0, available)
+
+    def share(level: float) -> npt.NDArray[np.float64]:
+        return np.clip(level * sizes - kept, 0, available)
+
+    # The level to which all blocks are filled, as far as they have rows.
+    wanted = share(brentq(lambda level: share(level).sum() - count, 0.0, ((kept + available) / sizes).max()))
     # Each block gets its number rounded up or down, with the chance of the fraction.
     ends = np.floor(np.cumsum(wanted) + rng.random())
     ends[-1] = count

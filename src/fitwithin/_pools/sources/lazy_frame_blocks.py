@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 
 from fitwithin._pools.sources.blocks import Check
-from fitwithin._pools.sources.read_errors import translate_query_errors, translate_write_errors
+from fitwithin._pools.sources.read_errors import translate_query_errors, translate_spool_errors
 
 _BLOCK_VALUES = 1 << 22
 """Values of a block, about: 32 MiB of numbers."""
@@ -69,7 +69,7 @@ class LazyFrameBlocks:
         """Return the result of the query in a mapped file without a name."""
         folder = tempfile.gettempdir() if folder is None else folder
         with (
-            translate_write_errors(folder),
+            translate_spool_errors(folder),
             tempfile.TemporaryDirectory(prefix=f"fitwithin-{os.getpid()}-", dir=folder) as name,
         ):
             path = os.path.join(name, "query.arrow")

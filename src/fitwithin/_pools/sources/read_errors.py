@@ -22,6 +22,9 @@ def translate_read_errors(path: object) -> Iterator[None]:
             yield
         except FileNotFoundError as error:
             raise UserInputError(f"{path} is gone.", "It must stay where it is until all rows were read.") from error
+        except PermissionError as error:
+            advice = f"Change the permissions of {error.filename or 'it'}, or leave it out."
+            raise UserInputError(f"{path} can't be read: {error.strerror}.", advice) from error
 
 
 def translate_query_errors() -> AbstractContextManager[None]:
@@ -37,6 +40,12 @@ def translate_write_errors(folder: object) -> AbstractContextManager[None]:
     return _translate((OSError,), f"The folder {folder} can't be written to", "Make room in it, or name another one.")
 
 
+def translate_spool_errors(folder: object) -> AbstractContextManager[None]:
+    """Raise a `UserInputError` that names the folder of the spool if it can't be written to."""
+    advice = "Make room in it, or pass another folder: backend=fitwithin.backends.Process(spool=FOLDER)."
+    return _translate((OSError,), f"The spool folder {folder} cannot be used", advice)
+
+
 @contextmanager
 def _translate(kinds: tuple[type[Exception], ...], problem: str, advice: str) -> Iterator[None]:
     try:
@@ -44,7 +53,5 @@ def _translate(kinds: tuple[type[Exception], ...], problem: str, advice: str) ->
     except FitwithinError:
         raise
     except kinds as error:
-        if isinstance(error, PermissionError):
-            advice = f"Change the permissions of {error.filename or 'it'}, or leave it out."
         reason = getattr(error, "strerror", None) or shorten_reason(error)
         raise UserInputError(f"{problem}: {reason}.", advice) from error
