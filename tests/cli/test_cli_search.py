@@ -72,7 +72,6 @@ def test_the_card_of_a_search_has_the_settings_and_their_number(run):
     [
         (["--learner", "decision-tree,random-forest"], "names 2 learners, and only --search tries several", "Add"),
         (["--search", "--teacher", "tct"], "--search chooses the training rows itself", "Leave out --teacher"),
-        (["--search", "--learner", "decision-tree,decision-tree"], "names decision-tree twice", "Name it once"),
         (["--search", "--learner", "decision-tree,random-forst"], "random-forst is unknown", "random-forest?"),
     ],
 )

@@ -103,7 +103,7 @@ def test_the_file_and_the_result_are_shown(run, here):
         "Left out: name (a different value in nearly every row)",
         "Left out: empty (no values)",
         "training rows",
-        "booleans: member",
+        "boolean: member",
         "text: city",
         "5.0%",  # of the numbers are missing
         "7.7%",  # of the text is missing

@@ -204,7 +204,7 @@ def refused(path, *, whole=True):
 
 
 def test_a_missing_file_is_reported(tmp_path):
-    assert "There is no file" in refused(tmp_path / "a.csv")
+    assert "There is no regular file" in refused(tmp_path / "a.csv")
     assert "has no files that end in .parquet" in refused(tmp_path)
 
 
@@ -262,7 +262,7 @@ def test_no_feature_of_a_matrix_is_infinite(tmp_path):
 def test_a_pipe_is_refused_at_once(tmp_path):
     os.mkfifo(tmp_path / "a.csv")
 
-    assert "not a regular file" in refused(tmp_path / "a.csv")
+    assert "no regular file" in refused(tmp_path / "a.csv")
 
 
 def test_suffixes_may_be_upper_case(tmp_path):

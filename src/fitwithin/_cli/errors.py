@@ -67,8 +67,6 @@ def _fail_with(error: BaseException, hint: str) -> NoReturn:
             fail(str(error), code=EXIT_USAGE)
         case OSError(errno=errno.ENAMETOOLONG):
             fail(f"{error.filename} is too long for a file name.", code=EXIT_USAGE, hint="Use a shorter name.")
-        case MemoryError():
-            fail("There is not enough memory.", code=EXIT_FAILED, hint="Use fewer rows or columns.")
         case _:
             message = " ".join(str(error).split())
             text = f"{type(error).__name__}{': ' if message else ''}{message[:_MAX_MESSAGE_LENGTH]}"

@@ -30,7 +30,11 @@ def run_prediction(
     card, file = read_card(model), open_data_file(data)
     types = {column.name: column.arrow_type for column in card.columns}
     file.require_columns(types)
-    pipeline = _load_pipeline(model, trusted_types, unsafe_pickle=unsafe_pickle)
+    if trusted_types or unsafe_pickle:
+        # The module of a user's own learner may be in the working directory, as in training.
+        add_working_directory_to_path()
+    with warnings_as_notes():
+        pipeline = read_pipeline(model, trusted_types, unsafe_pickle=unsafe_pickle)
     if proba and not (card.classes and hasattr(pipeline, "predict_proba")):
         raise UserInputError(
             f"The model ({card.learner}) gives no probabilities.",
@@ -43,14 +47,6 @@ def run_prediction(
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", FEATURE_NAMES_WARNING)
         return write_predictions(out, (_predict(pipeline, X, card, proba=proba) for X in features), force=force)
-
-
-def _load_pipeline(model: Path, trusted_types: list[str], *, unsafe_pickle: bool) -> Any:
-    if trusted_types or unsafe_pickle:
-        # The module of a user's own learner may be in the working directory, as in training.
-        add_working_directory_to_path()
-    with warnings_as_notes():
-        return read_pipeline(model, trusted_types, unsafe_pickle=unsafe_pickle)
 
 
 def _predict(pipeline: Any, X: Any, card: ModelCard, *, proba: bool) -> pa.Table:

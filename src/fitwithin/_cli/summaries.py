@@ -12,21 +12,11 @@ from rich.text import Text
 
 from fitwithin._cli.console import print_line, sanitize_line
 from fitwithin._core.exceptions import join_names
-from fitwithin._tabular.columns import ColumnKind
 from fitwithin._tabular.encoding import ENCODING_DESCRIPTIONS
 from fitwithin._tabular.model_card import ModelCard
 from fitwithin._tabular.target_column import TargetColumn
 from fitwithin._tabular.training_table import TrainingTable
 from fitwithin.viz._facts import list_facts
-
-_KIND_NAMES: dict[ColumnKind, str] = {
-    "number": "numbers",
-    "boolean": "booleans",
-    "time": "dates and times",
-    "text": "text",
-    "words": "words",
-}
-
 
 _MAX_COLUMN_NAMES = 6
 """Columns that are listed by name; more do not fit into a line."""
@@ -63,14 +53,14 @@ def print_training_table(
 
 def _columns_table(table: TrainingTable, encoding: str) -> Table:
     shown = Table("columns", Column("count", justify="right"), Column("missing values", justify="right"), "encoding")
-    for kind, kind_name in _KIND_NAMES.items():
+    for kind, description in ENCODING_DESCRIPTIONS[encoding].items():
         names = [column.name for column in table.columns if column.kind == kind]
         if names:
             # An estimate if the chunk is a sample.
             n_missing = sum(table.chunk.table[name].null_count for name in names)
             missing_share = n_missing / max(len(names) * len(table.chunk), 1)
-            listed = f"{kind_name}: {join_names(names, _MAX_COLUMN_NAMES)}"
-            cells = listed, str(len(names)), f"{missing_share:.1%}", ENCODING_DESCRIPTIONS[encoding][kind]
+            listed = f"{kind}: {join_names(names, _MAX_COLUMN_NAMES)}"
+            cells = listed, str(len(names)), f"{missing_share:.1%}", description
             shown.add_row(*(Text(sanitize_line(cell)) for cell in cells))
     return shown
 

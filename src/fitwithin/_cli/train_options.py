@@ -146,8 +146,6 @@ class TrainOptions:
         for name in self.learner_names:
             if ":" not in name:
                 validate_choice("--learner", name, CLASSIFIERS)
-            if self.learner_names.count(name) > 1:
-                raise UserInputError(f"--learner {self.learner} names {name} twice.", "Name it once.")
         if self.validation == "last" and self.groups is not None:
             raise UserInputError(
                 "--validation last and --groups both choose the validation rows.", "Leave out one of them."

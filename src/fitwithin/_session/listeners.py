@@ -12,13 +12,13 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 from rich.text import Text
-from sklearn.pipeline import Pipeline
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.log import LOGGER
 from fitwithin._core.memory_limit import format_bytes
 from fitwithin._core.rounds import Round
 from fitwithin._session.result import SessionResult
+from fitwithin.teachers._search.ready_spaces import find_learner
 
 DescribeCandidate = Callable[[int], str]
 """Returns the learner and the settings of a candidate of a search, by its number."""
@@ -164,7 +164,7 @@ class SessionLog:
 
     def on_start(self, learner: Any, n_rows: int, other_learners: Sequence[Any] = ()) -> None:
         """Log the learner, or all learners of a search, the rows and the limit."""
-        names = ", ".join(_name(one) for one in (learner, *other_learners))
+        names = ", ".join(type(find_learner(one)[0]).__name__ for one in (learner, *other_learners))
         LOGGER.info("Fitting %s on up to %s rows within %g s.", names, f"{n_rows:,}", self.budget.seconds)
 
     def on_activity(self, activity: str, rows: int, candidate: int | None = None) -> None:
@@ -196,11 +196,6 @@ class SessionLog:
             _describe_score(*score) or "no score",
             f"; {result.seconds_lost:.1f} s went into fits that left no model" if result.seconds_lost else "",
         )
-
-
-def _name(learner: Any) -> str:
-    """Return the class of a learner, or of the last step of a pipeline."""
-    return type(learner.steps[-1][1] if isinstance(learner, Pipeline) else learner).__name__
 
 
 def _describe_score(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -285,15 +285,7 @@ def _set_scale(ax: Axes, fits: npt.NDArray[np.float64], setups: npt.NDArray[np.f
     format_log_axis(ax.yaxis)
 
 
-class FittedClassifier(FittedEstimator, Protocol):
-    """A fitted `TimeConstrainedClassifier`."""
-
-    classes_: npt.NDArray[Any]
-    class_count_: npt.NDArray[np.integer[Any]]
-    class_count_trained_: npt.NDArray[np.integer[Any]]
-
-
-def class_shares(estimator: FittedClassifier, ax: Axes | None = None) -> Axes:
+def class_shares(estimator: Any, ax: Axes | None = None) -> Axes:
     """Draw the share of each class in the data and in the training rows of the returned model.
 
     The scale is logarithmic, so that rare classes are visible too. With many classes, only those whose share changed

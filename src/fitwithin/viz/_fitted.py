@@ -9,7 +9,6 @@ from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from fitwithin._core.rounds import Round
-from fitwithin.teachers._search.contender import describe_settings
 
 
 class FittedEstimator(Protocol):
@@ -96,9 +95,3 @@ def group_scored_rounds(search: FittedSearch) -> dict[str, list[Round]]:
 def list_failed(search: FittedSearch) -> list[int]:
     """Return the numbers of the candidates that failed."""
     return [number for number, reason in enumerate(search.cv_results_["ended"]) if str(reason).startswith("failed")]
-
-
-def describe_candidate(search: FittedSearch, number: int) -> str:
-    """Return the learner and the hyperparameters of a candidate as text."""
-    results = search.cv_results_
-    return f"{results['estimator'][number]}, {describe_settings(results['params'][number])}"

@@ -55,10 +55,6 @@ def _format_seconds(value: float) -> str:
     return f"{value:.2f}" if value >= 0.1 else f"{value:.1g}"
 
 
-def _format_best(value: float) -> str:
-    return "yes" if value else ""
-
-
 ROUND_COLUMNS = (
     HtmlColumn("round", "number of the round, from 1", "number", _format_count),
     HtmlColumn("training rows", "rows that the model was fitted on", "rows", _format_count),
@@ -72,7 +68,7 @@ ROUND_COLUMNS = (
     HtmlColumn("high", "upper end of the score's 95 % interval", "high", _format_score),
     HtmlColumn("expected score", "score that was expected before the fit", "predicted_estimate", _format_score),
     HtmlColumn("candidate", "number of the settings that were fitted", "candidate", _format_count),
-    HtmlColumn("best", "whether the model became the best so far", "best", _format_best),
+    HtmlColumn("best", "whether the model became the best so far", "best", lambda value: "yes" if value else ""),
     HtmlColumn("elapsed", "seconds until the model became the best, or the round ended", "elapsed", _format_seconds),
     HtmlColumn("fit", "seconds to fit the model", "seconds_fit", _format_seconds),
     HtmlColumn("predicted fit", "seconds that the fit was expected to take", "predicted_fit", _format_seconds),

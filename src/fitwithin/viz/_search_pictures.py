@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scipy.stats import spearmanr
 
 from fitwithin._core.rounds import Round
+from fitwithin.teachers._search.parameters import is_number
 from fitwithin.viz._axes import add_legend_above, draw_estimate_and_limit, get_axes, show_message
 from fitwithin.viz._fitted import FittedSearch, check_search, group_scored_rounds, list_failed, score_name
 from fitwithin.viz._style import BLUE, BROWN, EDGE, GREEN, GREY, INK, ORANGE, PINK
@@ -232,13 +233,9 @@ def find_setting_effects(search: FittedSearch) -> list[SettingEffect]:
         settings = {number: search.cv_results_["params"][number] for number in scores}
         for parameter in sorted({name for one in settings.values() for name in one}):
             values = {number: one.get(parameter) for number, one in settings.items()}
-            pairs = [(value, scores[number]) for number, value in values.items() if _is_number(value)]
+            pairs = [(value, scores[number]) for number, value in values.items() if is_number(value)]
             if len(pairs) >= MIN_CANDIDATES and all(len(set(column)) > 1 for column in zip(*pairs, strict=True)):
                 found = spearmanr(pairs)
                 is_clear = bool(found.pvalue < _MAX_CHANCE)
                 effects.append(SettingEffect(learner, parameter, float(found.statistic), len(pairs), n_rows, is_clear))
     return sorted(effects, key=lambda effect: -abs(effect.correlation))[:_MAX_EFFECTS]
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

@@ -51,10 +51,6 @@ EDGE = PALETTE["edge"].light
 TICKS = PALETTE["ticks"].light
 
 
-COLOUR_CYCLE = (BLUE, ORANGE, GREEN, PINK, BROWN, GREY, INK)
-"""Colours for any number of series, in order."""
-
-
 _PICTURE_STYLE = {
     "font.family": "DejaVu Sans",
     "font.size": 10,

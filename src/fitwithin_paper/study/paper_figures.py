@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fitwithin.viz._style import BLUE, BROWN, COLOUR_CYCLE, EDGE, GREEN, GREY, INK, ORANGE, PINK, TICKS, picture_style
+from fitwithin.viz._style import BLUE, BROWN, EDGE, GREEN, GREY, INK, ORANGE, PINK, TICKS, picture_style
 from fitwithin_paper.figure_files import figure_to_svg_and_png
 from fitwithin_paper.study.accuracy_curves import (
     AccuracyCurve,
@@ -26,6 +26,10 @@ from fitwithin_paper.study.study_results import StudyResults
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+COLOUR_CYCLE = (BLUE, ORANGE, GREEN, PINK, BROWN, GREY, INK)
+"""Colours for any number of series, in order."""
 
 
 _LINE_STYLES: Mapping[str, tuple[str, Any]] = {

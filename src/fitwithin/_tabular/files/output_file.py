@@ -14,6 +14,7 @@ from pyarrow import csv as arrow_csv
 
 from fitwithin._core.atomic_write import atomic_write, temporary_sibling
 from fitwithin._core.exceptions import UserInputError
+from fitwithin._pools.sources.read_errors import translate_write_errors
 
 _WRITERS: Mapping[str, Callable[[str, pa.Schema], Any]] = {
     ".parquet": pq.ParquetWriter,
@@ -38,16 +39,11 @@ def validate_output_path(path: Path, *, force: bool) -> None:
         raise UserInputError(
             f"There is no folder {path.parent} to write {path.name} to.", f"Create it: mkdir -p {path.parent}"
         )
-    try:
+    with translate_write_errors(path.parent.resolve()):
         # Permissions alone are not enough: a disk may be read-only, and root may write almost anywhere.
         trial = temporary_sibling(path)
         trial.touch()
         trial.unlink()
-    except OSError as error:
-        raise UserInputError(
-            f"The folder {path.parent.resolve()} can't be written to: {error.strerror or error}.",
-            "Choose another path.",
-        ) from error
 
 
 def _refuse_existing_file(path: Path) -> None:

@@ -45,11 +45,9 @@ def open_data_file(path: Path, *, in_blocks: bool = False) -> DataFile:
     """
     if in_blocks or is_file_set(path) or needs_blocks(path):
         return DataSetFiles(path, in_blocks=True)
-    if not path.exists():
-        raise UserInputError(f"There is no file {path}.", "Check the path.")
     if not path.is_file():
         raise UserInputError(
-            f"{path} is not a regular file; the data is read more than once.", "Write the rows to a file first."
+            f"There is no regular file {path}; the data is read more than once.", "Write the rows to a file first."
         )
     if not path.stat().st_size:
         raise UserInputError(f"{path} is empty: it has 0 bytes.", "Was it written completely?")

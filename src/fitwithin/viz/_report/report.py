@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sklearn.pipeline import Pipeline
-
 from fitwithin._core.atomic_write import atomic_write
 from fitwithin._core.rounds import Round
+from fitwithin.teachers._search.ready_spaces import find_learner
 from fitwithin.viz._fitted import check_fitted, is_search, score_name
 from fitwithin.viz._history import ROUND_COLUMNS, first_and_last
 from fitwithin.viz._html import HtmlColumn, PageSection, html_table, make_scrollable, read_page_file, render_html_page
@@ -69,7 +68,7 @@ class ReportMixin:
 
 def _render_report(estimator: Any) -> str:
     check_fitted(estimator)
-    title = f"{_learner_name(estimator.best_estimator_)}, fitted within {estimator.time_limit_:g} s"
+    title = f"{type(find_learner(estimator.best_estimator_)[0]).__name__}, fitted within {estimator.time_limit_:g} s"
     sections = [
         *([search_section(estimator)] if is_search(estimator) else []),
         PageSection("Pictures", "The score, the time and the training rows.", render_pictures(estimator)),
@@ -79,11 +78,6 @@ def _render_report(estimator: Any) -> str:
     ]
     style, script = read_page_file("report.css"), read_page_file("sort.js")
     return render_html_page(title, summarize_fit(estimator), sections, style=style, script=script)
-
-
-def _learner_name(model: Any) -> str:
-    """Return the name of the learner's class; for a pipeline, that of its last step."""
-    return type(model.steps[-1][1] if isinstance(model, Pipeline) else model).__name__
 
 
 def _rounds_section(history: Sequence[Round]) -> PageSection:

@@ -6,7 +6,7 @@ import numpy as np
 
 from fitwithin import viz
 from fitwithin.teachers._search.contender import describe_settings
-from fitwithin.viz._fitted import FittedSearch, describe_candidate, list_failed, score_name
+from fitwithin.viz._fitted import FittedSearch, list_failed, score_name
 from fitwithin.viz._html import HtmlColumn, PageSection, escape_text, html_table, make_scrollable
 from fitwithin.viz._report.pictures import render_picture
 from fitwithin.viz._search_pictures import find_setting_effects
@@ -79,8 +79,9 @@ def _settings_table(search: FittedSearch) -> str:
 
 def _failed_list(search: FittedSearch) -> str:
     """Return the first candidates that failed, with the reasons, as an HTML list; nothing if none did."""
+    names, settings, reasons = (search.cv_results_[key] for key in ("estimator", "params", "ended"))
     failed = list_failed(search)
-    lines = [f"{describe_candidate(search, number)}: {search.cv_results_['ended'][number]}" for number in failed]
+    lines = [f"{names[number]}, {describe_settings(settings[number])}: {reasons[number]}" for number in failed]
     if not lines:
         return ""
     more = [f"and {len(lines) - _MAX_FAILED:,} more"] if len(lines) > _MAX_FAILED else []

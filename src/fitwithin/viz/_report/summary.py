@@ -33,7 +33,9 @@ def _describe_oversampling(estimator: FittedEstimator) -> str:
 def facts_sections(estimator: Any) -> list[PageSection]:
     """Return the sections about the parameters, the data, the machine and the versions of the libraries."""
     environment, model = Environment.current(), estimator.best_estimator_
-    parameters = {name: _format_parameter(value) for name, value in estimator.get_params(deep=False).items()}
+    given = estimator.get_params(deep=False)
+    # The repr of a function shows its address; its name says more.
+    parameters = {name: getattr(value, "__qualname__", repr(value)) for name, value in given.items()}
     n_features, n_classes = getattr(estimator, "n_features_in_", 0), len(getattr(estimator, "classes_", ()))
     counts = {"rows": estimator.n_rows_in_, "features": n_features, "classes": n_classes}
     data = {name: f"{count:,}" for name, count in counts.items() if count}
@@ -50,11 +52,6 @@ def facts_sections(estimator: Any) -> list[PageSection]:
         PageSection("Settings and data", "The parameters of the estimator and the size of the data.", settings),
         PageSection("Machine and versions", "The machine and the libraries that wrote this page.", environment_facts),
     ]
-
-
-def _format_parameter(value: Any) -> str:
-    # The repr of a function shows its address; its name says more.
-    return str(value.__qualname__) if hasattr(value, "__qualname__") else repr(value)
 
 
 def _facts_table(heading: str, facts: Mapping[str, Any]) -> str:
