@@ -214,6 +214,21 @@ def test_the_index_of_pandas_is_no_feature_and_its_own_types_stay(tmp_path):
     assert open_source(tmp_path / "rows.parquet", "id").target == "id"
 
 
+@pytest.mark.parametrize("suffix", [".parquet", ".feather"])
+@pytest.mark.parametrize("counts", [(3, 500, 40), (500, 3, 40)])
+def test_a_later_file_may_have_more_categories_than_the_codes_of_the_first_hold(counts, suffix, tmp_path):
+    for number, count in enumerate(counts):
+        cities = pd.Categorical([f"city {row % count}" for row in range(600)])
+        frame, path = pd.DataFrame({"city": cities, "label": np.arange(600) % 2}), tmp_path / f"{number}{suffix}"
+        frame.to_parquet(path) if suffix == ".parquet" else feather.write_feather(frame, path)
+    source = open_source(tmp_path, "label")
+
+    for number, count in enumerate(counts):
+        city = source.to_frame(source.read_block(number))["city"]
+        assert city.tolist() == [f"city {row % count}" for row in range(600)]
+        assert len(city.dtype.categories) == 500
+
+
 def test_ordered_categories_keep_their_order(tmp_path):
     sizes = pd.CategoricalDtype(["small", "medium", "large"], ordered=True)
     frame = pd.DataFrame({"size": pd.Series(["large", "small", "medium", "small"], dtype=sizes), "label": [0, 1, 0, 1]})

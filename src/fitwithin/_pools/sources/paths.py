@@ -111,10 +111,12 @@ def make_dataset(files: Sequence[Path], folder: Path | None = None) -> ds.Datase
         options = {"partitioning": "hive", "partition_base_dir": str(folder)}
     with translate_read_errors(str(files[0])):
         dataset = ds.dataset([str(file) for file in files], format=next(iter(formats)), **options)
-    schema = find_common_schema(files, list(dataset.get_fragments()))
+    fragments = list(dataset.get_fragments())
+    schema = find_common_schema(files, fragments)
     # Folders such as year=2026 add columns to those of the files.
     added = [column for column in dataset.schema if column.name not in schema.names]
-    return dataset.replace_schema(pa.schema([*schema, *added], metadata=schema.metadata))
+    shared = pa.schema([*schema, *added], metadata=schema.metadata)
+    return ds.FileSystemDataset(fragments, shared, dataset.format, dataset.filesystem)
 
 
 def find_common_schema(files: Sequence[Path], fragments: Sequence[Any]) -> pa.Schema:
@@ -141,6 +143,9 @@ def find_common_schema(files: Sequence[Path], fragments: Sequence[Any]) -> pa.Sc
                     f"The column {column.name!r} holds {column.type} in {file}, but {known} in {files[0]}.",
                     "All files must have the same types; write one of them again.",
                 )
+            elif pa.types.is_dictionary(known) and not pa.types.is_null(column.type):
+                # Codes of a file with more categories do not fit into the type of the first one.
+                types[column.name] = max(known, column.type, key=lambda type_: type_.index_type.bit_width)
     return pa.schema(list(types.items()), metadata=first.metadata)
 
 
