@@ -69,9 +69,8 @@ class ProgressDisplay(Progress):
         self._budget = budget
         self._describe_candidate = describe_candidate
         self._tried: set[int] = set()
-        self._leader = "no model yet"
         self._best = "no model yet"
-        self._lines_below: tuple[str, ...] = ()
+        self._settings: dict[str, str] = {}
         super().__init__(*columns, console=console, refresh_per_second=10)
         self._bar: TaskID = self.add_task("", total=budget.seconds, result="", activity="starting")
 
@@ -80,12 +79,12 @@ class ProgressDisplay(Progress):
         for task in self.tasks:
             task.completed = self._budget.elapsed()
         yield from super().get_renderables()
-        for line in self._lines_below:
-            yield Text(line, no_wrap=True, overflow="ellipsis")
+        for name, settings in self._settings.items():
+            yield Text(f"  {name + ':':<8} {settings}", no_wrap=True, overflow="ellipsis")
 
     def stop(self) -> None:
         """End the display, and leave its last state."""
-        self._lines_below = self._lines_below[:1]
+        self._settings.pop("trying", None)
         self.update(self._bar, activity="")
         super().stop()
 
@@ -93,27 +92,20 @@ class ProgressDisplay(Progress):
         """Show the current activity, and in a search the settings that are tried."""
         if candidate is not None:
             self._tried.add(candidate)
-            settings = self._describe_candidate(candidate)
-            self._lines_below = (f"  leading: {self._leader}", f"  trying:  {settings}")
+            self._settings.setdefault("leading", "no model yet")
+            self._settings["trying"] = self._describe_candidate(candidate)
         self.update(self._bar, activity=f"{activity} {rows:,} rows")
 
     def on_round(self, finished: Round) -> None:
         """Show the last round, or in a search the best one."""
-        if finished.candidate is not None:
-            self._show_leader(finished, finished.candidate)
-            return
         score = _describe_score(finished.estimate, finished.low, finished.high, ", ", 3)
-        result = f"round {finished.number}: {finished.rows:,} rows{score}"
-        if finished.peak_memory is not None:
-            result += f", {format_bytes(finished.peak_memory)}"
-        self.update(self._bar, result=result)
-
-    def _show_leader(self, finished: Round, candidate: int) -> None:
+        if finished.candidate is None:
+            memory = "" if finished.peak_memory is None else f", {format_bytes(finished.peak_memory)}"
+            self.update(self._bar, result=f"round {finished.number}: {finished.rows:,} rows{score}{memory}")
+            return
         if finished.best:
-            self._leader = self._describe_candidate(candidate)
-            score = _describe_score(finished.estimate, finished.low, finished.high, ", ", 3)
+            self._settings["leading"] = self._describe_candidate(finished.candidate)
             self._best = f"best of {finished.rows:,} rows{score}"
-        self._lines_below = (f"  leading: {self._leader}", *self._lines_below[1:])
         settings = "1 setting" if len(self._tried) == 1 else f"{len(self._tried):,} settings"
         self.update(self._bar, result=f"{settings}, {self._best}")
 
