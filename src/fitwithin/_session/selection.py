@@ -120,7 +120,7 @@ class VoteMembers:
     def _list_sizes(self, n_rows: int) -> list[int]:
         return sorted({n_rows, *(one.record.n_rows for one in self.models)})[-2:]
 
-    def add(self, new: KeptModel) -> list[SavedModel]:
+    def add(self, new: KeptModel) -> list[KeptModel]:
         """Add a model; return those that are dropped, which may be the new one."""
         sizes = self._list_sizes(new.record.n_rows)
         ranked = sorted([*self.models, new], key=lambda one: one.rank, reverse=True)
@@ -132,7 +132,7 @@ class VoteMembers:
                 break
             n_kept += 1
         self.models = ranked[:n_kept]
-        return [one.model for one in ranked[n_kept:]]
+        return ranked[n_kept:]
 
     def close(self) -> None:
         """Discard the models."""
@@ -308,14 +308,15 @@ class ModelSelector:
 
     def replace_best(self, model: KeptModel) -> None:
         """Make a model the best one, keep the one before, and discard the one before that."""
-        discarded, self.former, self.best = self.former, self.best, model
-        if discarded is not None:
-            self._release(discarded.model)
+        dropped, self.former, self.best = self.former, self.best, model
+        self._discard_unused(dropped)
 
-    def _release(self, model: SavedModel) -> None:
-        """Discard a model, unless it may vote."""
-        if all(model is not member.model for member in self.members.models):
-            model.discard()
+    def _discard_unused(self, *dropped: KeptModel | None) -> None:
+        """Discard models, except for the best one, the one before it, and those that may vote."""
+        used = [one.model for one in (self.best, self.former, *self.members.models) if one is not None]
+        for one in dropped:
+            if one is not None and all(one.model is not model for model in used):
+                one.model.discard()
 
     def wants_vote_of(self, new: OpenRound) -> bool:
         """Whether a new model may vote."""
@@ -326,16 +327,13 @@ class ModelSelector:
 
     def keep_for_vote(self, new: KeptModel) -> float:
         """Keep a model for a vote, discard those that have no place any more; return the seconds that a vote needs."""
-        for dropped in self.members.add(new):
-            if not any(kept is not None and kept.model is dropped for kept in (self.best, self.former)):
-                dropped.discard()
+        self._discard_unused(*self.members.add(new))
         return self.members.seconds
 
     def withdraw_best(self) -> None:
         """Make the model before the best one, which turned out to be unusable."""
-        withdrawn, self.best, self.former = self.best, self.former, None
-        if withdrawn is not None:
-            self._release(withdrawn.model)
+        dropped, self.best, self.former = self.best, self.former, None
+        self._discard_unused(dropped)
 
     def update_best(self, new: OpenRound) -> None:
         """Set the scores of a model, and its last answers on validation rows, if it is the best one."""
@@ -346,8 +344,8 @@ class ModelSelector:
     def close(self) -> None:
         """Discard the models; one was loaded, or none is wanted."""
         for kept in (self.former, self.best):
-            if kept is not None:
-                self._release(kept.model)
+            if kept is not None and all(kept.model is not member.model for member in self.members.models):
+                kept.model.discard()
 
 
 def find_stored_model(past: FitState) -> KeptModel | None:
