@@ -224,7 +224,7 @@ def _validate_weights(sample_weight: Any, n_rows: int) -> Array:
 
 
 def clone_learner(learner: Any, kind: LearnerKind | None = None, name: str = "estimator") -> Any:
-    """Return a clone of a learner that can fit and predict.
+    """Return a clone of a learner that can fit and predict, and that writes no files of its own accord.
 
     Parameters
     ----------
@@ -251,7 +251,9 @@ def clone_learner(learner: Any, kind: LearnerKind | None = None, name: str = "es
         if found != kind:
             raise TypeError(f"{name} must be a {kind}; got the {found} {learner!r}.")
     _refuse_other_tasks(learner)
-    return clone(learner, safe=False)
+    cloned = clone(learner, safe=False)
+    _prevent_log_files(cloned)
+    return cloned
 
 
 def _refuse_other_tasks(learner: Any) -> None:
@@ -265,7 +267,7 @@ def _refuse_other_tasks(learner: Any) -> None:
         )
 
 
-def prevent_log_files(learner: Any) -> None:
+def _prevent_log_files(learner: Any) -> None:
     """Keep CatBoost from writing a folder of logs in the working folder, unless the user asked for one."""
     parameters = learner.get_params(deep=True) if hasattr(learner, "get_params") else {}
     for part in (learner, *parameters.values()):

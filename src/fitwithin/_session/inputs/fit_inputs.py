@@ -38,7 +38,6 @@ from fitwithin._session.inputs.fit_arguments import (
     clone_learner,
     count_learners,
     draw_seeds,
-    prevent_log_files,
     route_fit_params,
     split_fit_params,
     validate_fit_params,
@@ -206,7 +205,6 @@ def check_inputs(
     scoring = try_scoring(scoring, estimator.scoring, training, weighted=is_weighted)
     validate_fit_params(teacher, fit_params)
     seed, scoring_seed, rng = draw_seeds(estimator.random_state, learner)
-    prevent_log_files(learner)
     estimator.n_rows_in_ = training.n_given_rows
     settings = FitSettings(
         replace(scoring, seed=scoring_seed),
