@@ -6,15 +6,16 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, OutOfTime
 from fitwithin._core.fit_cost import MemoryModel
+from fitwithin._core.log import LOGGER
 from fitwithin._core.preference import Candidate, is_worse, paired_error
-from fitwithin._core.records import Answer, Answers, Exam, Lesson, LessonReport, StopReason, Wait
+from fitwithin._core.records import Answer, Answers, Exam, FitLimits, Lesson, LessonReport, StopReason, Wait
 from fitwithin._session.fit_state import ModelRecord
 from fitwithin._session.round_tracker import OpenRound, RoundTracker
 from fitwithin._session.selection import KeptModel, is_finite
@@ -35,6 +36,10 @@ _CHOICE_FACTOR = 3
 # seconds that each row may take: the rows lie all over the pool.
 _LARGE_LESSON = 1 << 20
 _COUNT_SECONDS = 2.5e-7
+
+# Random rows that a fallback is fitted on, at most, and the share of the time left after which its fit is stopped.
+_MAX_FALLBACK_ROWS = 10_000
+_MAX_FALLBACK_SHARE = 0.1
 
 
 @dataclass(eq=False)
@@ -333,6 +338,25 @@ class LearnerLoop:
         self.status = f"the learner was still {self.activity}"
         for listener in self.session.listeners:
             listener.on_activity(activity, n_rows, None if candidate is None else candidate.number)
+
+    def fit_fallback(self, learner: Any) -> KeptModel | None:
+        """Fit a simple model, to return if there is no other one in time, and reserve the time to load it.
+
+        Returns
+        -------
+        KeptModel or None
+            None if that fails.
+        """
+        seconds, deck = _MAX_FALLBACK_SHARE * self.budget.remaining(), self.session.deck
+        try:
+            rows = np.unique(deck.sample(min(_MAX_FALLBACK_ROWS, deck.size)))
+            self.runner.fit(rows, limits=FitLimits(seconds, seconds), learner=learner)
+            model = self.runner.save()
+        except (*LEARNER_FAILURES, OutOfTime) as error:
+            LOGGER.warning("There is no fallback. %s: %s", type(error).__name__, error)
+            return None
+        self.budget.reserves.load = model.load_seconds
+        return KeptModel(model, ModelRecord(0, len(rows), rows))
 
     def fit_again(self, lost: ModelRecord) -> None:
         """Fit the best model of an earlier call, which could not be stored, on the same rows."""

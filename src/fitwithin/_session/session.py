@@ -29,7 +29,6 @@ from fitwithin._core.records import Estimate, Lesson, Mask, Rows, StopReason
 from fitwithin._core.rounds import OnRound
 from fitwithin._core.target import Labels
 from fitwithin._session.checkpoint import Checkpoint
-from fitwithin._session.fallback import fit_fallback
 from fitwithin._session.fit_state import FitState, ModelRecord
 from fitwithin._session.learner_loop import LearnerLoop
 from fitwithin._session.listeners import Listener
@@ -150,8 +149,8 @@ class Session:
         try:
             reason = self._find_reason_to_end_at_once()
             if reason is None and self.selector.best is None and self.fallback is not None:
-                fallback = fit_fallback(self._loop.runner, self.fallback, self.deck, self.budget)
-            return self._result(reason or self._teach_and_store())
+                fallback = self._loop.fit_fallback(self.fallback)
+            return self._result(reason) if reason is not None else self._teach()
         except Exception as error:
             if fallback is not None and isinstance(error, NoModelInTime | NoModelInMemory | LearnerFailed):
                 text = f"The fallback is returned, since there is no other model. {error}"
@@ -180,16 +179,17 @@ class Session:
             self.write(reason)
         return reason
 
-    def _teach_and_store(self) -> StopReason:
+    def _teach(self) -> SessionResult:
+        """Teach until the session ends, and store it; a first interrupt of what comes after that is a reason to end."""
         self.write()
         reason = self._check_reason(self._teach_until_stopped())
         try:
             self.write(reason)
+            return self._result(reason)
         except KeyboardInterrupt:
             if reason == "interrupted":
                 raise
-            reason = "interrupted"
-        return reason
+            return self._result("interrupted")
 
     def _check_reason(self, reason: StopReason) -> StopReason:
         """Return why the session ends, as it is true of the best model: a teacher does not know which one that is."""
@@ -306,17 +306,15 @@ class Session:
     def _describe_or_raise(self, failure: LearnerRaised | LearnerDied) -> str:
         """Return a warning about a learner that failed; without a model in hand, raise its error."""
         where = failure.where or f"in round {len(self._tracker.history) + 1}, {self._loop.activity}"
-        has_model = self.selector.best is not None
-        if isinstance(failure, LearnerRaised):
-            if not has_model:
-                failure.error.add_note(f"Raised by the learner {where}.\n{failure.traceback}")
-                raise failure.error from failure.error.__cause__
-            cause = failure.traceback
-        else:
-            if not has_model:
-                raise LearnerFailed(f"The learner's process died {where}: {failure}.") from None
+        if self.selector.best is not None:
             cause = f"The learner's process died: {failure}."
-        return f"The learner failed {where}; the best model so far is returned.\n{cause}"
+            if isinstance(failure, LearnerRaised):
+                cause = failure.traceback
+            return f"The learner failed {where}; the best model so far is returned.\n{cause}"
+        if isinstance(failure, LearnerDied):
+            raise LearnerFailed(f"The learner's process died {where}: {failure}.") from None
+        failure.error.add_note(f"Raised by the learner {where}.\n{failure.traceback}")
+        raise failure.error from failure.error.__cause__
 
     def _warn_of_failure(self, text: str) -> None:
         LOGGER.warning("%s", text)
@@ -325,12 +323,7 @@ class Session:
     def _result(self, reason: StopReason) -> SessionResult:
         if self.selector.best is None:
             raise no_model_error(self.budget, len(self._tracker.history), self._loop.status)
-        try:
-            model = self._load_best()
-        except KeyboardInterrupt:
-            if reason == "interrupted":
-                raise
-            reason, model = "interrupted", self._load_best()
+        model = self._load_best()
         best, problem = self.selector.best, self.selector.describe_problem()
         if problem is not None:
             self._warnings[UndefinedMetricWarning] = problem
