@@ -152,8 +152,8 @@ def test_too_few_rows_are_refused():
         (("first",), 'validation must be "random" or "last"; got \'first\''),
         (("random", None, [[1]]), "X_val without y_val"),
         (("random", None, None, [1]), "y_val without X_val"),
-        (("random", [1], [[1]], [1]), "both groups and X_val"),
-        (("last", [1]), 'both validation="last" and groups'),
+        (("random", [1], [[1]], [1]), "both groups and X_val; .* Leave out groups, and see to it that no group"),
+        (("last", [1]), 'both validation="last" and groups; .* Leave out groups, or set validation="random".$'),
         (("last", None, [[1]], [1]), 'both validation="last" and X_val'),
     ],
 )

@@ -81,10 +81,10 @@ class FitArguments:
         given = {'validation="last"': self.validation == "last", "groups": self.groups is not None}
         choices = [name for name, is_given in {**given, "X_val": self.X_val is not None}.items() if is_given]
         if len(choices) > 1:
-            raise ValueError(
-                f"Got both {' and '.join(choices)}; each of them chooses the validation rows. Leave out "
-                f"{choices[-1]}, or the other, and see to it that no group has rows in both X and X_val."
-            )
+            advice = f'Leave out {choices[-1]}, or set validation="random".'
+            if choices == ["groups", "X_val"]:
+                advice = "Leave out groups, and see to it that no group has rows in both X and X_val."
+            raise ValueError(f"Got both {' and '.join(choices)}; each of them chooses the validation rows. {advice}")
 
     def split_frames(self) -> FitArguments:
         """Return them with texts as an array, and values in place of columns' names, which data sets on disk keep.
