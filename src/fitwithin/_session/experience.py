@@ -19,13 +19,7 @@ from fitwithin._core.exceptions import UserInputError, join_names
 from fitwithin._core.fit_cost import MIN_TELLING_SECONDS
 from fitwithin._core.install_command import UPGRADE_COMMAND
 from fitwithin._pools.tables import list_column_types
-from fitwithin._session.fingerprint import (
-    Fingerprint,
-    describe_scoring,
-    find_differences,
-    list_not_comparable,
-    name_task,
-)
+from fitwithin._session.fingerprint import Fingerprint, describe_scoring, find_differences, name_task
 from fitwithin._session.inputs.fit_inputs import FitInputs
 from fitwithin._session.result import SessionResult
 from fitwithin._session.value_text import shorten
@@ -162,10 +156,7 @@ class Experience:
         self._job = _describe_job(estimator, inputs)
         if self._stored is None:
             return
-        unclear = list_not_comparable(self._job)
         differences = find_differences(self._stored["job"], self._job)
-        if not differences and unclear:
-            differences = [f"{join_names(unclear)} cannot be compared"]
         if differences:
             warnings.warn(
                 f"The experience {self.path} is of another job and is not used: {join_names(differences)}. It is "
