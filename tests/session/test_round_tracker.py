@@ -15,8 +15,12 @@ from fitwithin.teachers import Exam, Lesson
 from fitwithin.testing import FakeClock
 
 
+def a_deck(size):
+    return SimpleNamespace(pool_size=size, size=size, waited_seconds=0.0)
+
+
 def a_tracker(size=20, clock=None):
-    return RoundTracker(size, clock or FakeClock())
+    return RoundTracker(a_deck(size), clock or FakeClock())
 
 
 def teach(tracker, rows, continues=False, gave_up=False, may_give_up=False):
@@ -595,7 +599,7 @@ def test_any_positive_number_of_rows_is_a_batch(batch):
 
 
 def test_the_rows_behind_a_model_are_counted_by_class():
-    tracker = RoundTracker(6, FakeClock(), Labels.encode(["a", "b", "c", "a", "a", "b"]))
+    tracker = RoundTracker(a_deck(6), FakeClock(), Labels.encode(["a", "b", "c", "a", "a", "b"]))
     counts = []
 
     for rows, goes_on in (([0, 1], False), ([3, 4, 5], False), ([4, 2, 2], True), ([1], False)):
@@ -607,10 +611,10 @@ def test_the_rows_behind_a_model_are_counted_by_class():
 
 
 def test_waiting_for_rows_of_a_data_set_is_no_part_of_a_choice():
-    clock, waited = FakeClock(), [0.0]
-    tracker = RoundTracker(20, clock, waited_seconds=lambda: waited[0])
+    clock = FakeClock()
+    tracker = a_tracker(20, clock)
     with tracker.timing_choice():
         clock.advance(5.0)
-        waited[0] += 4.0
+        tracker.deck.waited_seconds += 4.0
 
     assert tracker.slowest_choice == pytest.approx(1.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from numbers import Integral
@@ -18,6 +18,7 @@ from fitwithin._core.records import Answers, ClassCounts, Estimate, Exam, Lesson
 from fitwithin._core.rounds import Round
 from fitwithin._core.target import Labels
 from fitwithin.backends import ExamReport, FitReport, SavedModel
+from fitwithin.teachers import Deck
 
 # Bits of the mark that each row has.
 _TRAINED, _SEEN, _TRAINED_NOW = np.uint8(1), np.uint8(2), np.uint8(4)
@@ -185,17 +186,13 @@ class RoundTracker:
 
     Parameters
     ----------
-    n_rows : int
-        Rows in the pool.
+    deck : Deck
+        The rows of the pool. If validation and holdout rows were chosen beforehand, only the holdout rows are fresh:
+        others may be much like training rows. The seconds that it has waited for rows are no part of a choice.
     clock : callable
         Times the teacher's choice of rows.
     labels : Labels or None
         The class of each row, if the rows have classes.
-    n_train_rows : int, optional
-        Rows that may be trained on, if validation and holdout rows were chosen beforehand. Then only the holdout rows
-        are fresh: others may be much like training rows. By default every row may be trained on.
-    waited_seconds : callable, optional
-        Returns the seconds that the deck has waited for rows, which are no part of a choice.
 
     Attributes
     ----------
@@ -211,17 +208,15 @@ class RoundTracker:
         Seconds of the rounds that left no model to compare with the best one.
     """
 
-    n_rows: int
+    deck: Deck
     clock: Clock
     labels: Labels | None = None
-    n_train_rows: int | None = None
-    waited_seconds: Callable[[], float] = lambda: 0.0
 
     def __post_init__(self) -> None:
         # Of all rounds, several of which may be under way at the same time.
         self._numbers: list[int] = []
-        self._n_usable = self.n_rows if self.n_train_rows is None else self.n_train_rows
-        self.marks: npt.NDArray[np.uint8] = np.zeros(self.n_rows, dtype=np.uint8)
+        self._n_usable = self.deck.size
+        self.marks: npt.NDArray[np.uint8] = np.zeros(self.deck.pool_size, dtype=np.uint8)
         self._choose_seconds = 0.0
         self._mistakes: list[Rows] = []
         self._last: OpenRound | None = None
@@ -252,11 +247,11 @@ class RoundTracker:
     @contextmanager
     def timing_choice(self) -> Iterator[None]:
         """Time the teacher while it chooses rows."""
-        start, waited = self.clock(), self.waited_seconds()
+        start, waited = self.clock(), self.deck.waited_seconds
         try:
             yield
         finally:
-            seconds = max(0.0, self.clock() - start - (self.waited_seconds() - waited))
+            seconds = max(0.0, self.clock() - start - (self.deck.waited_seconds - waited))
             self._choose_seconds += seconds
             self.slowest_choice = max(self.slowest_choice, seconds)
 

@@ -108,10 +108,8 @@ class Session:
     fallback: Any = None
 
     def __post_init__(self) -> None:
-        deck, past = self.deck, self.past
-        self._tracker = RoundTracker(
-            deck.pool_size, self.budget.clock, self.labels, deck.size, lambda: deck.waited_seconds
-        )
+        past = self.past
+        self._tracker = RoundTracker(self.deck, self.budget.clock, self.labels)
         self.lost = None if past is None else past.lost_best
         if past is not None:
             self._restore(past)
