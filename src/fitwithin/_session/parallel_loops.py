@@ -48,7 +48,6 @@ class ParallelLoops:
         self._outcomes: dict[LearnerLoop, Outcome] = {}
         self._n_begun = 0
         self._waiting: set[LearnerLoop] = set()
-        self._n_calls = 0
         self.deciding = first
         for loop in self._loops:
             loop.released, loop.wait = self.released, partial(self.wait, loop)
@@ -130,16 +129,14 @@ class ParallelLoops:
 
     def _note_call(self) -> None:
         """Wake up the loops that wait for others; until they have looked, none counts as waiting."""
-        self._n_calls += 1
         self._waiting.clear()
         self._condition.notify_all()
 
     def wait(self, loop: LearnerLoop) -> None:
         """Let a loop wait until another one's learner has done something; see `Wait`."""
-        n_calls = self._n_calls
         self._waiting.add(loop)
         self._condition.notify_all()
-        while self._n_calls == n_calls:
+        while loop in self._waiting:
             if self._is_over.is_set() or loop.budget.is_spent:
                 raise OutOfTime
             is_idle = len(self._outcomes) + len(self._waiting) == len(self._loops)
