@@ -177,6 +177,8 @@ class ModelSelector:
     max_row_seconds: float = math.inf
 
     def __post_init__(self) -> None:
+        # Whether every new model replaces the one before, whatever its score.
+        self.accepts_every_model = self.returns == "last"
         self.best = self.stored
         self.former: KeptModel | None = None
         self._problem: tuple[int, str] = 0, ""
@@ -239,11 +241,6 @@ class ModelSelector:
         if score is None or is_finite(score) or (self.record is not None and is_finite(self.record.estimate)):
             return answers
         return replace(answers, score=Estimate(0.0, -math.inf, math.inf))
-
-    @property
-    def accepts_every_model(self) -> bool:
-        """Whether every new model replaces the one before, whatever its score."""
-        return self.returns == "last"
 
     def accepts_unseen(self, n_rows: int) -> bool:
         """Whether a new model on this number of rows is saved before its exams: the first one, or any that is last."""

@@ -266,14 +266,13 @@ def check_features(estimator: Any, X: Any, y: Any = None) -> Any:
     """
     reset = y is not None
     if is_text_array(X) and (reset or not hasattr(estimator, "n_features_in_")):
-        check_consistent_length(X, X if y is None else y)
+        check_consistent_length(X, y)
         for name in ("n_features_in_", "feature_names_in_"):
             vars(estimator).pop(name, None)
         return X
     if is_frame(X):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
-        if reset and len(X) != len(y):
-            raise ValueError(f"Found input variables with inconsistent numbers of samples: {[len(X), len(y)]}")
+        check_consistent_length(X, y)
         if not len(X):
             raise ValueError("Found a frame with 0 sample(s) while a minimum of 1 is required.")
         return X
