@@ -175,7 +175,7 @@ def test_columns_that_the_model_needs_are_named(classifier, tmp_path, frame):
 
 
 def test_no_rows_are_an_error(classifier, file):
-    with pytest.raises(UserInputError, match="no rows to predict"):
+    with pytest.raises(UserInputError, match="The data set has no rows"):
         classifier.predict(ds.dataset(file).filter(ds.field("a") > 1e6))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -144,19 +144,6 @@ def _describe(X: Any) -> str:
     return "The lazy frame" if is_lazy_frame(X) else "The data set"
 
 
-def read_tables(blocks: Blocks, names: Sequence[str]) -> Iterator[pa.Table]:
-    """Yield these columns of all rows: block by block, small blocks joined."""
-    import pyarrow as pa
-
-    parts: list[pa.Table] = []
-    for number in range(blocks.n_blocks):
-        parts.append(blocks.read(number, names))
-        n_rows = sum(part.num_rows for part in parts)
-        if n_rows * len(names) >= _JOINED_VALUES or (n_rows and number == blocks.n_blocks - 1):
-            yield pa.concat_tables(parts)
-            parts = []
-
-
 def predict_blocks(predict: Any, X: Any, names: Sequence[str] | None) -> Array:
     """Predict all rows of a data set, block by block, and return the predictions of all of them.
 
@@ -175,11 +162,7 @@ def predict_blocks(predict: Any, X: Any, names: Sequence[str] | None) -> Array:
         If a column is missing, or there are no rows.
     """
     blocks = open_blocks(X, names)
-    tables = read_tables(blocks, blocks.schema.names if names is None else names)
-    predictions = [np.asarray(predict(blocks.to_frame(table))) for table in tables]
-    if not predictions:
-        raise UserInputError("The data set has no rows to predict.", "Is its filter right?")
-    return np.concatenate(predictions)
+    return _map_tables(lambda table: predict(blocks.to_frame(table)), blocks, names or blocks.schema.names)
 
 
 def read_score_arguments(X: Any, y: Any, sample_weight: Any, features: Sequence[str] | None) -> tuple[Any, Any, Any]:
@@ -190,21 +173,33 @@ def read_score_arguments(X: Any, y: Any, sample_weight: Any, features: Sequence[
     UserInputError
         If there is no such column.
     """
+    from fitwithin._pools.sources.column_types import decode_dictionary
+
     named = [name for name in (y, sample_weight) if isinstance(name, str)]
-    if features is not None:
-        # Opened once for the target and the predictions.
-        X = open_blocks(X, list(dict.fromkeys([*named, *features])))
-    values = _read_columns(open_blocks(X, named), named) if named else {}
-    target = values[y] if isinstance(y, str) else y
-    weights = values[sample_weight] if isinstance(sample_weight, str) else sample_weight
+    # Opened once for the target and the predictions.
+    X = open_blocks(X, None if features is None else [*dict.fromkeys([*named, *features])], roles=named)
+    target, weights = (
+        # Labels as a fit on the same data set has them.
+        _map_tables(lambda table: decode_dictionary(table[0]).to_numpy(), X, [value])
+        if isinstance(value, str)
+        else value
+        for value in (y, sample_weight)
+    )
     return X, target, weights
 
 
-def _read_columns(blocks: Blocks, names: Sequence[str]) -> dict[str, Array]:
-    from fitwithin._pools.sources.column_types import decode_dictionary
+def _map_tables(function: Callable[[pa.Table], Any], blocks: Blocks, names: Sequence[str]) -> Array:
+    """Return what a function makes of these columns of all rows: block by block, small blocks joined."""
+    import pyarrow as pa
 
-    # Labels as a fit on the same data set has them.
-    tables = [[decode_dictionary(table[name]).to_numpy() for name in names] for table in read_tables(blocks, names)]
-    if not tables:
-        raise UserInputError("The data set has no rows to score.", "Is its filter right?")
-    return {name: np.concatenate(columns) for name, columns in zip(names, zip(*tables, strict=True), strict=True)}
+    parts: list[pa.Table] = []
+    results: list[Array] = []
+    for number in range(blocks.n_blocks):
+        parts.append(blocks.read(number, names))
+        n_rows = sum(part.num_rows for part in parts)
+        if n_rows * len(names) >= _JOINED_VALUES or (n_rows and number == blocks.n_blocks - 1):
+            results.append(np.asarray(function(pa.concat_tables(parts))))
+            parts = []
+    if not results:
+        raise UserInputError("The data set has no rows.", "Is its filter right?")
+    return np.concatenate(results)
