@@ -17,7 +17,7 @@ from fitwithin._core.target import Array, Labels, Target
 from fitwithin._pools.pool import Clusters, LabeledRows
 from fitwithin._pools.tables import concatenate, take_rows
 from fitwithin.backends._metrics import AUC, Scorer, is_same_scorer, is_sklearn_scorer
-from fitwithin.backends._unpredicted import Unpredicted, predict_in_parts, scatter
+from fitwithin.backends._unpredicted import Unpredicted, predict_in_parts
 
 if TYPE_CHECKING:
     from fitwithin.backends._scoring import Scoring
@@ -28,11 +28,6 @@ _N_SYNTHETIC = 30
 
 # Methods by which scikit-learn's scorers ask a model for answers.
 _RESPONSE_METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function")
-
-# Classifiers that are slow to predict, and whose `predict` is the argmax of `predict_proba`: one call does for both.
-# Other classifiers may predict by a decision function or a threshold.
-_PREDICT_BY_PROBABILITY = (("lightgbm", "LGBMClassifier.predict"), ("sklearn", "ForestClassifier.predict"))
-
 
 # What has one value for each row.
 _COLUMNS = ("correct", "y", "weights", "X", "margins", "is_predicted")
@@ -226,15 +221,11 @@ def predict_exam(model: Any, rows: LabeledRows, scoring: Scoring, *, margins: bo
     def answer(method: str) -> Array:
         nonlocal unpredicted
         if method not in known:
-            known[method], unpredicted = predict_rows(model, method, rows.X, len(rows), unpredicted)
+            known[method], found = predict_rows(model, method, rows.X, len(rows))
+            unpredicted = unpredicted or found
         return known[method]
 
-    found_margins = None
-    if margins:
-        probabilities = answer("predict_proba")
-        found_margins = _top_two_margins(probabilities)
-        if _predicts_most_probable(model):
-            known["predict"] = model.classes_[probabilities.argmax(axis=1)]
+    found_margins = _top_two_margins(answer("predict_proba")) if margins else None
     predicted = answer("predict").ravel()
     if predicted.shape != rows.y.shape:
         raise ValueError(f"predict returned {predicted.shape[0]} predictions for {rows.y.shape[0]} rows.")
@@ -261,9 +252,7 @@ def _list_methods(model: Any, scorer: Scorer) -> list[str]:
     return ["predict", method]
 
 
-def predict_rows(
-    model: Any, method: str, X: Any, n_rows: int, known: Unpredicted | None = None
-) -> tuple[Array, Unpredicted | None]:
+def predict_rows(model: Any, method: str, X: Any, n_rows: int) -> tuple[Array, Unpredicted | None]:
     """Return a model's answers for all rows it can predict, and the other rows, whose answers mean nothing.
 
     Parameters
@@ -274,8 +263,6 @@ def predict_rows(
         Such as "predict".
     X : table of n_rows
         The rows.
-    known : Unpredicted, optional
-        The rows that it cannot predict, if they are known.
 
     Raises
     ------
@@ -291,19 +278,10 @@ def predict_rows(
     ([1.0, 1.0, 0.0], [False, True, False])
     """
     predict: Callable[[Any], Any] = getattr(model, method)
-    rows = np.arange(n_rows) if known is None else np.flatnonzero(~known.mask)
     try:
-        answers = predict(X if known is None else take_rows(X, rows))
+        return np.asarray(predict(X)), None
     except (ValueError, KeyError) as error:
-        return predict_in_parts(model, predict, X, rows, n_rows, error)
-    return (np.asarray(answers), None) if known is None else (scatter([(rows, answers)], n_rows), known)
-
-
-def _predicts_most_probable(model: Any) -> bool:
-    """Whether `predict` returns the most probable class, so that it need not be called beside `predict_proba`."""
-    predict = getattr(type(model), "predict", None)
-    origin = (getattr(predict, "__module__", "").split(".")[0], getattr(predict, "__qualname__", ""))
-    return origin in _PREDICT_BY_PROBABILITY
+        return predict_in_parts(model, predict, X, n_rows, error)
 
 
 def _top_two_margins(probabilities: Array) -> Margins:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,7 +38,7 @@ class Unpredicted:
 
 
 def predict_in_parts(
-    model: Any, predict: Callable[[Any], Any], X: Any, rows: Array, n_rows: int, error: Exception
+    model: Any, predict: Callable[[Any], Any], X: Any, n_rows: int, error: Exception
 ) -> tuple[Array, Unpredicted]:
     """Return a model's answers for those of its rows that it can predict, and the other rows.
 
@@ -50,21 +50,18 @@ def predict_in_parts(
         Its method.
     X : table of n_rows
         All rows.
-    rows : array of int
-        Those that it should predict.
-    n_rows : int
-        Number of all rows.
     error : Exception
         What the method raised for them; it is raised again if the model can predict no row.
     """
-    encoder, unknown = _find_unknown_values(error, len(rows))
-    found = list(_predict_in_halves(predict, X, rows[~unknown]))
+    encoder, unknown = _find_unknown_values(error, n_rows)
+    found = list(_predict_in_halves(predict, X, np.flatnonzero(~unknown)))
     if not found:
         raise error
     mask = np.ones(n_rows, np.bool_)
-    for part, _ in found:
-        mask[part] = False
-    return scatter(found, n_rows), Unpredicted(mask, _describe(model, error, encoder))
+    answers = np.repeat(np.asarray(found[0][1])[:1], n_rows, axis=0)
+    for part, values in found:
+        mask[part], answers[part] = False, values
+    return answers, Unpredicted(mask, _describe(model, error, encoder))
 
 
 def _find_unknown_values(error: Exception, n_rows: int) -> tuple[Any, Mask]:
@@ -93,14 +90,6 @@ def _predict_in_halves(predict: Callable[[Any], Any], X: Any, rows: Array) -> It
         except (ValueError, KeyError):
             middle = len(part) // 2
             waiting += [part[middle:], part[:middle]] if middle else []
-
-
-def scatter(found: Sequence[tuple[Array, Any]], n_rows: int) -> Array:
-    """Return an array with these answers in their places, and one of them in all others."""
-    answers = np.repeat(np.asarray(found[0][1])[:1], n_rows, axis=0)
-    for part, values in found:
-        answers[part] = values
-    return answers
 
 
 def _describe(model: Any, error: Exception, encoder: Any) -> str:
