@@ -97,8 +97,6 @@ LONG = "x" * 300
         ["train", "rows.parquet", *OPTIONS, "--checkpoint", LONG],
         ["train", "rows.parquet", *OPTIONS, "--out", f"{LONG}.skops"],
         ["train", "rows.parquet", *OPTIONS, "--test", f"{LONG}.parquet"],
-        ["predict", f"{LONG}.skops", "new.parquet"],
-        ["inspect", LONG],
         ["shuffle", "rows.parquet", "--out", f"{LONG}.parquet"],
     ],
     ids=lambda arguments: " ".join(map(str, arguments)).replace(LONG, "long"),

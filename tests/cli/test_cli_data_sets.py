@@ -101,9 +101,7 @@ def test_a_file_larger_than_memory_is_read_in_blocks(here, monkeypatch):
 def test_the_spool_lies_where_the_user_says_and_is_gone_afterwards(here):
     result = train("rows/0.parquet", "--spool", "missing")
     assert result.exit_code == 2
-    assert "There is no folder missing for --spool. Hint: Create it: mkdir -p missing" in result.output.replace(
-        "\n", " "
-    )
+    assert "'missing' does not exist." in result.output
     (here / "spool").mkdir()
     read_card(train("rows/0.parquet", "--spool", "spool"))
     assert os.listdir("spool") == []

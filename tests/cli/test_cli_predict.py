@@ -106,7 +106,6 @@ def test_sparse_rows_need_not_be_as_wide_as_in_training():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("absent.skops", "new.parquet"), "There is no model file absent.skops"),
         (("new.parquet", "new.parquet"), "is not a model file"),
         (("MODEL", "nw.parquet"), "Did you mean new.parquet?"),
         (("MODEL", "new.parquet", "--out", "new.parquet"), "exists already"),

@@ -230,7 +230,7 @@ def test_text_may_be_very_long(tmp_path, monkeypatch):
     assert sum(len(chunk) for chunk in open_data_file(tmp_path / "a.csv").read_chunks()) == 400_001
     monkeypatch.setattr(csv_module, "_CHUNK_BYTES", 1 << 20)
     for whole in (True, False):
-        assert "has a row of more than 1,048,576 bytes" in refused(tmp_path / "a.csv", whole=whole)
+        assert "straddl" in refused(tmp_path / "a.csv", whole=whole)
 
 
 @pytest.mark.parametrize(
@@ -362,7 +362,7 @@ def test_arrays_that_need_pickle_are_refused(tmp_path):
         ({"X": np.array([["a"], ["b"]]), "y": np.zeros(2)}, "expected numbers"),
         (
             {name: np.zeros(1) for name in ("indices", "indptr", "format", "shape", "data")},
-            "sparse matrix without labels",
+            "svmlight",
         ),
     ],
 )

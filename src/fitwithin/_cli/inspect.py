@@ -6,7 +6,7 @@ import typer
 from rich.console import Console
 
 from fitwithin._cli.errors import report_errors
-from fitwithin._cli.options import DebugOption, JsonOption, ModelArgument, validate_model_exists
+from fitwithin._cli.options import DebugOption, JsonOption, ModelArgument
 from fitwithin._core.install_command import require_libraries
 
 
@@ -17,7 +17,6 @@ def inspect(model: ModelArgument, json: JsonOption = False, debug: DebugOption =
     """
     with report_errors(debug=debug):
         require_libraries("This command", "pandas", "pyarrow", "skops")
-        validate_model_exists(model)
         from fitwithin._cli.summaries import print_model_card
         from fitwithin._tabular.model_archive import read_card
 

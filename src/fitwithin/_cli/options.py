@@ -33,7 +33,10 @@ ForceOption = Annotated[bool, typer.Option("--force", help="Replace existing fil
 
 
 ModelArgument = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="A file or a checkpoint that fitwithin train wrote.", show_default=False)
+    Path,
+    typer.Argument(
+        exists=True, metavar="MODEL", help="A file or a checkpoint that fitwithin train wrote.", show_default=False
+    ),
 ]
 
 
@@ -155,18 +158,6 @@ def validate_data_exists(*paths: Path | None) -> None:
     for path in paths:
         if path is not None and not path.exists() and not glob.has_magic(str(path)):
             raise UserInputError(f"There is no file {path}.", suggest_path(path))
-
-
-def validate_model_exists(path: Path) -> None:
-    """Check that a model file exists.
-
-    Raises
-    ------
-    UserInputError
-        If it does not.
-    """
-    if not path.exists():
-        raise UserInputError(f"There is no model file {path}.", "Create one: fitwithin train DATA --target COLUMN")
 
 
 def make_learner(name: str, *, regression: bool, jobs: int = -1) -> Any:

@@ -10,14 +10,7 @@ from rich.console import Console
 
 from fitwithin._cli.console import print_line
 from fitwithin._cli.errors import report_errors
-from fitwithin._cli.options import (
-    DebugOption,
-    ForceOption,
-    JsonOption,
-    ModelArgument,
-    validate_data_exists,
-    validate_model_exists,
-)
+from fitwithin._cli.options import DebugOption, ForceOption, JsonOption, ModelArgument, validate_data_exists
 from fitwithin._core.install_command import require_libraries
 
 
@@ -50,7 +43,6 @@ def predict(
     """
     with report_errors(debug=debug):
         require_libraries("This command", "pandas", "pyarrow", "skops")
-        validate_model_exists(model)
         validate_data_exists(data)
         from fitwithin._cli.predict_run import run_prediction
 

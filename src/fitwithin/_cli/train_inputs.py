@@ -33,8 +33,6 @@ def open_inputs(options: TrainOptions) -> tuple[DataFile, DataFile | None, str]:
         validate_choice("--scoring", options.scoring, get_scorer_names())
     # Only whether they can be created; the task is not known yet.
     make_learners(options, regression=False)
-    if options.spool is not None and not options.spool.is_dir():
-        raise UserInputError(f"There is no folder {options.spool} for --spool.", f"Create it: mkdir -p {options.spool}")
     data = open_data_file(options.data, in_blocks=options.spool is not None)
     if data.in_blocks and (options.groups is not None or options.validation == "last"):
         chosen = "--validation last" if options.groups is None else "--groups"

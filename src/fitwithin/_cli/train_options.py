@@ -91,6 +91,8 @@ class TrainOptions:
     )
     spool: Path | None = typer.Option(
         None,
+        exists=True,
+        file_okay=False,
         metavar="FOLDER",
         help="Folder for a temporary copy of the rows of parquet or Arrow files that are larger than memory; by "
         "default the system's temporary folder.",

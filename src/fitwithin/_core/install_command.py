@@ -5,16 +5,13 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 _EXTRAS = {
-    "catboost": "boosters",
-    "filelock": "models",
-    "lightgbm": "boosters",
-    "matplotlib": "plots",
-    "pandas": "files",
-    "pyarrow": "files",
-    "skops": "models",
-    "xgboost": "boosters",
+    "boosters": {"catboost", "lightgbm", "xgboost"},
+    "dask": {"dask", "distributed"},
+    "files": {"pandas", "pyarrow"},
+    "models": {"filelock", "skops"},
+    "plots": {"matplotlib"},
 }
-"""Optional libraries, with the extra that installs each."""
+"""Optional libraries by the extra that installs them."""
 
 UPGRADE_COMMAND = "In a clone: git pull. Otherwise: pip install -U fitwithin"
 """How to get a newer version."""
@@ -49,7 +46,7 @@ def require_libraries(user: str, *libraries: str) -> None:
     """
     missing = [library for library in libraries if find_spec(library) is None]
     if missing:
-        command = format_install_command(*sorted({_EXTRAS[library] for library in missing}))
+        command = format_install_command(*(extra for extra, known in _EXTRAS.items() if known.intersection(missing)))
         verb = "is" if len(missing) == 1 else "are"
         raise ImportError(
             f"{user} needs {' and '.join(missing)}, which {verb} not installed. {command}", name=missing[0]

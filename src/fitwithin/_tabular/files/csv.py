@@ -96,11 +96,6 @@ class CsvFile(DataFile):
                     f"the training data: {bad_value['reason']}.",
                     "Correct the value, or remove the row.",
                 ) from error
-            if "straddl" in str(error):  # "straddling object straddles two block boundaries"
-                raise UserInputError(
-                    f"{self.path} has a row of more than {_CHUNK_BYTES:,} bytes.",
-                    "Use parquet, or leave out long text.",
-                ) from error
             raise
 
     def _open_stream(self) -> Any:

@@ -11,9 +11,6 @@ from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.target import Array
 from fitwithin._tabular.files.data_file import ColumnTypes, DataFile, TableChunk
 
-_SPARSE_ARRAYS = {"indices", "indptr", "format", "shape", "data"}
-"""Arrays in a file of scipy.sparse.save_npz."""
-
 
 class NpzFile(DataFile):
     """One array of two dimensions, the features, and arrays of one dimension, one of them the target.
@@ -42,16 +39,12 @@ class NpzFile(DataFile):
     def _find_arrays(self) -> list[str]:
         """Return the name of the features, then those of the arrays that have one value for each of their rows."""
         arrays = self._arrays
-        if arrays.keys() == _SPARSE_ARRAYS:
-            raise UserInputError(
-                f"{self.path} is a sparse matrix without labels.",
-                "Write features and labels into one file with sklearn.datasets.dump_svmlight_file.",
-            )
         matrices = [name for name, array in arrays.items() if array.ndim == 2]
         if len(matrices) != 1:
+            shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
             raise UserInputError(
                 f"{self.path} has {len(matrices)} arrays of two dimensions; expected one, the features.",
-                f"Its arrays: {', '.join(f'{name} {array.shape}' for name, array in arrays.items())}.",
+                f"Its arrays: {shapes}. Write sparse rows to a svmlight file instead.",
             )
         X = arrays[matrices[0]]
         if X.dtype.kind not in "fiub":

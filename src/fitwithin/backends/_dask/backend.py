@@ -7,9 +7,7 @@ import uuid
 from typing import Any
 
 from fitwithin._core.budget import Budget, Clock
-from fitwithin._core.install_command import format_install_command
-
-_INSTALL = f"The Dask backend needs dask and distributed, which are not installed. {format_install_command('dask')}"
+from fitwithin._core.install_command import require_libraries
 
 
 class Dask:
@@ -47,10 +45,9 @@ class Dask:
 
     def open(self, budget: Budget) -> Any:
         """Return a runner for one session; the workers start their processes while `fit` checks its input."""
-        try:
-            from distributed import Client
-        except ImportError as error:
-            raise ImportError(_INSTALL) from error
+        require_libraries("The Dask backend", "dask", "distributed")
+        from distributed import Client
+
         from fitwithin.backends._dask.cluster import Cluster
         from fitwithin.backends._dask.runner import DaskRunner
         from fitwithin.backends._dask.worker_session import start_session
