@@ -84,12 +84,8 @@ class ColumnTypes:
         return str(self._pandas.get(name, {}).get("numpy_type", "")).startswith(_EXTENSION_TYPES)
 
     def _shared_field(self, column: pa.Field) -> pa.Field:
-        type_ = column.type
-        if pa.types.is_dictionary(type_):
-            type_ = pa.dictionary(pa.int32(), type_.value_type, type_.ordered)
-        elif pa.types.is_integer(type_) and column.name in self._with_nulls:
-            type_ = pa.float64()
-        return pa.field(column.name, type_)
+        becomes_float = pa.types.is_integer(column.type) and column.name in self._with_nulls
+        return pa.field(column.name, pa.float64() if becomes_float else widen_codes(column.type))
 
     def conform(self, table: pa.Table, names: Sequence[str]) -> pa.Table:
         """Return these columns of a block, in this order, with the shared types."""
@@ -140,6 +136,11 @@ def merge_categories(dictionaries: Sequence[pa.Array], type_: pa.DataType, *, or
     if len(largest) == len(together) and not largest.null_count:
         return largest
     return together if ordered else together.take(pc.sort_indices(together))
+
+
+def widen_codes(type_: pa.DataType) -> pa.DataType:
+    """Return a categorical type for any number of categories; the codes of a file with few take fewer bytes."""
+    return pa.dictionary(pa.int32(), type_.value_type, type_.ordered) if pa.types.is_dictionary(type_) else type_
 
 
 def decode_dictionary(values: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -16,7 +16,7 @@ import pyarrow.dataset as ds
 
 from fitwithin._core.atomic_write import atomic_write
 from fitwithin._core.exceptions import UserInputError, suggest_path
-from fitwithin._pools.sources.column_types import ColumnSurvey
+from fitwithin._pools.sources.column_types import ColumnSurvey, widen_codes
 from fitwithin._pools.sources.dataset_blocks import OPENING_THREADS, DatasetBlocks
 from fitwithin._pools.sources.read_errors import translate_read_errors
 
@@ -130,30 +130,18 @@ def find_common_schema(files: Sequence[Path], fragments: Sequence[Any]) -> pa.Sc
         If a file has other columns, or other types; names the file and the column.
     """
     with ThreadPoolExecutor(OPENING_THREADS) as threads:
-        first, *others = threads.map(_read_schema, files, fragments)
-    types = {column.name: column.type for column in first}
+        shared, *others = threads.map(_read_schema, files, fragments)
     for file, schema in zip(files[1:], others, strict=True):
-        _compare_names(files[0], first, file, schema)
-        for column in schema:
-            known = types[column.name]
-            if pa.types.is_null(known):
-                types[column.name] = column.type
-            elif not pa.types.is_null(column.type) and not _are_alike(known, column.type):
-                raise UserInputError(
-                    f"The column {column.name!r} holds {column.type} in {file}, but {known} in {files[0]}.",
-                    "All files must have the same types; write one of them again.",
-                )
-            elif pa.types.is_dictionary(known) and not pa.types.is_null(column.type):
-                # Codes of a file with more categories do not fit into the type of the first one.
-                types[column.name] = max(known, column.type, key=lambda type_: type_.index_type.bit_width)
-    return pa.schema(list(types.items()), metadata=first.metadata)
-
-
-def _are_alike(one: pa.DataType, other: pa.DataType) -> bool:
-    if pa.types.is_dictionary(one) and pa.types.is_dictionary(other):
-        # The type of the codes follows from the number of categories in a file.
-        return bool(one.value_type == other.value_type and one.ordered == other.ordered)
-    return bool(one == other)
+        _compare_names(files[0], shared, file, schema)
+        try:
+            shared = pa.unify_schemas([shared, schema])
+        except pa.ArrowException as error:
+            reason = str(error).removeprefix("Unable to merge: ")
+            raise UserInputError(
+                f"{file} has other types than {files[0]}: {reason}.",
+                "All files must have the same types; write one of them again.",
+            ) from error
+    return shared
 
 
 def _compare_names(first_file: Path, first: pa.Schema, file: Path, schema: pa.Schema) -> None:
@@ -165,7 +153,8 @@ def _compare_names(first_file: Path, first: pa.Schema, file: Path, schema: pa.Sc
 
 def _read_schema(file: Path, fragment: Any) -> pa.Schema:
     with translate_read_errors(str(file)):
-        return fragment.physical_schema
+        schema = fragment.physical_schema
+    return pa.schema([column.with_type(widen_codes(column.type)) for column in schema], metadata=schema.metadata)
 
 
 def _list_folder(folder: Path) -> list[Path]:
