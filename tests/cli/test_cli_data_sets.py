@@ -138,7 +138,6 @@ def test_a_shuffled_copy_is_trained_on(here):
     ("arguments", "words"),
     [
         (("rows", "--groups", "city"), "does not work with that"),
-        (("rows", "--validation", "last"), "does not work with that"),
         (("no/*.parquet",), "No file matches no/*.parquet."),
         (("rows/0.parquet", "--spool", ".", "--groups", "city"), "does not work with that"),
     ],
@@ -147,6 +146,11 @@ def test_what_does_not_work_is_said_in_a_sentence(here, arguments, words):
     result = train(*arguments)
     assert result.exit_code == 2
     assert words in result.output.replace("\n", " ")
+
+
+def test_the_last_rows_of_a_folder_can_choose_the_model(here):
+    card = read_card(train("rows", "--validation", "last"))
+    assert card["training"]["rounds"][-1]["validation_rows"] > 0
 
 
 def test_files_that_differ_and_a_truncated_file_are_named(here):

@@ -8,7 +8,6 @@ from sklearn.metrics import get_scorer_names
 
 from fitwithin._cli.options import make_learner, validate_choice
 from fitwithin._cli.train_options import TrainOptions
-from fitwithin._core.cores import count_jobs, count_threads
 from fitwithin._core.exceptions import UserInputError, join_names
 from fitwithin._session.checkpoint_folder import validate_checkpoint_path
 from fitwithin._tabular.files.data_file import DataFile
@@ -34,11 +33,10 @@ def open_inputs(options: TrainOptions) -> tuple[DataFile, DataFile | None, str]:
     # Only whether they can be created; the task is not known yet.
     make_learners(options, regression=False)
     data = open_data_file(options.data, in_blocks=options.spool is not None)
-    if data.in_blocks and (options.groups is not None or options.validation == "last"):
-        chosen = "--validation last" if options.groups is None else "--groups"
+    if data.in_blocks and options.groups is not None:
         raise UserInputError(
-            f"{options.data} is read in parts, in random order, and {chosen} does not work with that.",
-            f"Leave out {chosen}: validation rows are then chosen at random.",
+            f"{options.data} is read in parts, in random order, and --groups does not work with that.",
+            "Leave out --groups: validation rows are then chosen at random.",
         )
     target = _find_target(data, options.target)
     for option, names in (("--text", options.text), ("--groups", [] if options.groups is None else [options.groups])):
@@ -93,6 +91,4 @@ def make_learners(options: TrainOptions, *, regression: bool) -> list[Any]:
     UserInputError
         If there is no learner of that name.
     """
-    # In a search the cores are for settings side by side; a fit has threads only if cores are left for them.
-    jobs = count_threads(count_jobs(options.jobs)) if options.search else options.jobs
-    return [make_learner(name, regression=regression, jobs=jobs) for name in options.learner_names]
+    return [make_learner(name, regression=regression, jobs=options.jobs) for name in options.learner_names]

@@ -129,7 +129,6 @@ def _train_and_test(
     return model, complete_model_card(
         prepared.card,
         model,
-        options.learner_names,
         time_used=seconds_before + model.time_used_,
         seconds_reading=prepared.seconds,
         limit_includes_reading=includes_reading,
@@ -149,16 +148,19 @@ def _make_estimator(options: TrainOptions, limits: Limits, prepared: _PreparedDa
         "backend": Process(spool=options.spool),
         "checkpoint": checkpoint and attach_encoder(checkpoint, prepared.features, prepared.card),
     }
+    target = prepared.features.table.target
     if options.search:
+        # Learners with a name keep it in the results.
+        named = zip(options.learner_names, prepared.learners, strict=True)
         return TimeConstrainedSearch(
-            prepared.learners,
+            [learner if ":" in name else name for name, learner in named],
+            task=target.task,
             n_jobs=options.jobs,
             ensemble=options.ensemble,
             predict_time_limit=options.predict_time_limit,
             **settings,
         )
-    is_regression = prepared.features.table.target.is_regression
-    estimator_class: Any = TimeConstrainedRegressor if is_regression else TimeConstrainedClassifier
+    estimator_class: Any = TimeConstrainedRegressor if target.is_regression else TimeConstrainedClassifier
     return estimator_class(prepared.learners[0], teacher=options.teacher, **settings)
 
 

@@ -18,9 +18,7 @@ import skops.io
 from sklearn.pipeline import Pipeline
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._core.install_command import format_install_command
 from fitwithin._core.model_file import dump_model, load_model, open_archive
-from fitwithin._core.preset_table import BOOSTERS
 from fitwithin._session.checkpoint_folder import (
     STATE_FILE,
     CheckpointContent,
@@ -144,7 +142,10 @@ def read_pipeline(path: Path, trusted_types: Collection[str] = (), *, unsafe_pic
             try:
                 return pickle.loads(archive.read(_PICKLE_ENTRY)) if is_pickle else load_model(path, trusted_types)
             except ModuleNotFoundError as error:
-                raise _missing_module(error) from error
+                raise UserInputError(
+                    f"It needs the module {error.name!r}, which can't be found.",
+                    "Install it, or run the command where that module can be imported.",
+                ) from error
 
 
 @contextmanager
@@ -166,16 +167,6 @@ def _open_archive(path: Path) -> zipfile.ZipFile:
         archive.close()
         raise UserInputError(f"{path} is not a model file of fitwithin.", _HINT)
     return archive
-
-
-def _missing_module(error: ModuleNotFoundError) -> UserInputError:
-    library = (error.name or "").partition(".")[0]
-    if library in BOOSTERS:
-        return UserInputError(f"It needs {library}, which is not installed.", format_install_command("boosters"))
-    return UserInputError(
-        f"It needs the module {error.name!r}, which can't be found.",
-        "Run the command where that module can be imported.",
-    )
 
 
 def attach_encoder(path: Path, features: EncodedFeatures, card: ModelCard) -> CheckpointPath:

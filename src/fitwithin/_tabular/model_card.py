@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from fitwithin._core.environment import Environment, library_versions
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.install_command import UPGRADE_COMMAND
-from fitwithin._search import TimeConstrainedSearch
-from fitwithin._search_learners import list_learners
 from fitwithin._tabular.columns import FeatureColumn
 from fitwithin._tabular.features import EncodedFeatures
 from fitwithin._tabular.target_column import TaskType
@@ -117,7 +115,7 @@ def make_initial_card(features: EncodedFeatures, **fields: Any) -> ModelCard:
     )
 
 
-def complete_model_card(card: ModelCard, model: Any, learner_names: Sequence[str], **training: Any) -> ModelCard:
+def complete_model_card(card: ModelCard, model: Any, **training: Any) -> ModelCard:
     """Add to a card what is known after the fit.
 
     Parameters
@@ -125,20 +123,13 @@ def complete_model_card(card: ModelCard, model: Any, learner_names: Sequence[str
     card : ModelCard
         See `make_initial_card`.
     model : TimeConstrainedClassifier, TimeConstrainedRegressor or TimeConstrainedSearch
-        Fitted; a search with a list of estimators.
-    learner_names : sequence of str
-        The user's names of the learners.
+        Fitted.
     **training : dict
         More entries of `training`.
     """
     fitted = summarize_training(model)
-    if isinstance(model, TimeConstrainedSearch):
-        names = [learner.name for learner in list_learners(model.estimator, None, model.task)]
-        user_names, search = dict(zip(names, learner_names, strict=True)), fitted["search"]
-        for named in (search, *search["vote"]):
-            named["learner"] = user_names[named["learner"]]
-        search["learners"] = list(learner_names)
-        card = replace(card, learner=search["learner"])
+    if "search" in fitted:
+        card = replace(card, learner=fitted["search"]["learner"])
     versions = {**card.versions, **library_versions(model.best_estimator_)}
     date = Environment.current().date
     return replace(card, training={"date": date, **fitted, **card.training, **training}, versions=versions)
