@@ -418,6 +418,17 @@ def test_a_vote_scores_at_least_as_high_on_validation_rows_as_the_best_model(cla
     assert len(vote.ensemble_) <= 4
 
 
+def test_groups_of_equal_rows_widen_the_interval_of_a_vote(classes):
+    groups = np.repeat(np.arange(4_000), 4)
+    X = classes[0][groups] + 1e-9 * np.random.default_rng(1).random((16_000, 12))
+
+    search = search_of(DecisionTreeClassifier(), TREES, ensemble=True).fit(X, classes[1][groups], groups=groups)
+
+    estimate, low, high = search.score_estimate_
+    assert type(search.best_estimator_) is VotingClassifier
+    assert high - low > 1.4 * 2 * 1.96 * np.sqrt(estimate * (1 - estimate) / 800)
+
+
 def test_regressors_vote_too():
     X, y = make_regression(2_000, 5, noise=1.0, random_state=0)
 
@@ -429,8 +440,7 @@ def test_regressors_vote_too():
 
 
 def test_models_without_probabilities_have_no_vote(classes):
-    with pytest.warns(RuntimeWarning, match="has no vote"):
-        search = search_of(LinearSVC(), {"C": [0.1, 1.0]}, ensemble=True).fit(*classes)
+    search = search_of(LinearSVC(), {"C": [0.1, 1.0]}, ensemble=True).fit(*classes)
 
     assert isinstance(search.best_estimator_, LinearSVC)
 

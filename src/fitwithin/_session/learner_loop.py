@@ -294,7 +294,7 @@ class LearnerLoop:
                 current.estimate = report.overall
             n_rows, n_examined = current.n_rows_trained, len(current.fresh)
             self._selector.note_problem(n_rows, n_examined, report.overall, report.problem)
-        if self.session.widen is not None and fresh_estimate is not None:
+        if current.holdout and fresh_estimate is not None and self.session.widen is not None:
             rows = np.concatenate([answers.rows for answers in current.holdout])
             wrong = np.concatenate([answers.wrong for answers in current.holdout])
             fresh_estimate = self.session.widen(fresh_estimate, rows, wrong)

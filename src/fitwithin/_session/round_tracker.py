@@ -343,9 +343,7 @@ class RoundTracker:
         return counts if before is None or before.class_counts is None else before.class_counts + counts
 
     def _covers_pool(self, rows: Rows) -> bool:
-        is_covered = np.zeros(len(self.marks), dtype=np.bool_)
-        is_covered[rows] = True
-        return int(np.count_nonzero(is_covered)) >= self._n_usable
+        return int(np.count_nonzero(np.bincount(rows))) >= self._n_usable
 
     def add_exam(self, rows: Rows, report: ExamReport, purpose: Purpose = "mistakes") -> None:
         """Note an exam; validation rows never count as fresh, holdout rows always do."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -63,13 +62,7 @@ def make_vote(
             break
         model = member.model.load()
         answers = _predict(model, validation.X, classes)
-        if answers is None:
-            warnings.warn(
-                f"Candidate {member.candidate_number} has no vote: it lacks a class, or predict_proba.",
-                RuntimeWarning,
-                stacklevel=2,
-            )
-        else:
+        if answers is not None:
             usable.append((member, model, answers))
     chosen = _select(usable, inputs, validation, budget)
     if len(chosen) < 2:
@@ -153,4 +146,5 @@ def _build(voters: Sequence[tuple[_Voter, int]], rows: LabeledRows, classes: Arr
 def _estimate(vote: Any, inputs: FitInputs, rows: Rows) -> Estimate | None:
     if not len(rows):
         return None
-    return ModelRunner(vote, inputs.settings.scoring).examine([inputs.pool.read(rows)], "validation").score
+    report = ModelRunner(vote, inputs.settings.scoring).examine([inputs.pool.read(rows)], "validation")
+    return None if report.score is None else inputs.widen(report.score, rows, report.wrong)

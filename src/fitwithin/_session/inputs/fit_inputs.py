@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, valid
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates, CostModel
 from fitwithin._core.fit_cost import MemoryModel
-from fitwithin._core.records import Rows
+from fitwithin._core.records import Estimate, Mask, Rows
 from fitwithin._core.target import Labels, Values, refuse_several_targets
 from fitwithin._pools.block_pool import BlockPool, HoldOut
 from fitwithin._pools.pool import Pool, StackedTable, TablePool, knows_fitted_values_only
@@ -125,6 +125,23 @@ class FitInputs:
             rows[f"{purpose}_rows_"] = np.sort(held_out[:0] if is_taken else held_out) - n_first
         return rows
 
+    def widen(self, estimate: Estimate, rows: Rows, wrong: Mask) -> Estimate:
+        """Return an estimate with an interval that allows for the groups of its rows, if there are any.
+
+        Parameters
+        ----------
+        estimate : Estimate
+            A score, with an interval as if rows were independent.
+        rows : array of int
+            Its rows.
+        wrong : array of bool
+            Which of them are predicted wrongly.
+        """
+        if self.held_out is None or self.held_out.groups is None:
+            return estimate
+        bounds = find_bounds(self.settings.scoring.scorer)
+        return widen_by_groups(estimate, wrong, self.held_out.groups[rows], bounds)
+
     def open_session(self, runner: Runner, budget: Budget, **options: Any) -> Session:
         """Return the session that fits these inputs, with its rows and its learner's process under way.
 
@@ -134,11 +151,10 @@ class FitInputs:
         if past is None or not past.is_over(budget):
             self.pool.start()
             runner.prepare(self.learner, self.pool, self.settings)
-        can_stop_early = self.settings.early_stopping is not None
         costs = CostEstimates(
             budget,
             CostModel(find_traits(self.learner)),
-            can_stop_early=can_stop_early,
+            can_stop_early=self.settings.early_stopping is not None,
             knows_steps=knows_steps(self.learner),
             killable=runner.killable,
             memory=MemoryModel(self.settings.memory_limit),
@@ -151,10 +167,7 @@ class FitInputs:
             members=VoteMembers(self.n_members, budget.seconds),
             max_row_seconds=self.max_row_seconds,
         )
-        options |= {"n_jobs": self.settings.n_jobs, "labels": self.labels}
-        if self.held_out is not None and self.held_out.groups is not None:
-            groups, bounds = self.held_out.groups, find_bounds(self.settings.scoring.scorer)
-            options["widen"] = lambda estimate, rows, wrong: widen_by_groups(estimate, wrong, groups[rows], bounds)
+        options |= {"n_jobs": self.settings.n_jobs, "labels": self.labels, "widen": self.widen}
         return Session(self.teacher, runner, self._make_deck(costs), budget, costs, selector, **options)
 
     def _make_deck(self, costs: CostEstimates) -> Deck:
