@@ -164,29 +164,21 @@ class SessionLog:
 
     def on_round(self, finished: Round) -> None:
         """Log rows, score and seconds of a round, in a search also the learner and its settings."""
-        candidate = finished.candidate
+        candidate = "" if finished.candidate is None else f"{self.describe_candidate(finished.candidate)}; "
+        score = _describe_score(finished.estimate, finished.low, finished.high) or "no score"
         LOGGER.info(
-            "Round %d: %s%s rows, %s%s, %.1f s of training, %.1f s since the start.",
-            finished.number,
-            "" if candidate is None else f"{self.describe_candidate(candidate)}; ",
-            f"{finished.rows:,}",
-            _describe_score(finished.estimate, finished.low, finished.high) or "no score",
-            ", the best so far" if finished.best else "",
-            finished.seconds_fit,
-            finished.elapsed,
+            f"Round {finished.number}: {candidate}{finished.rows:,} rows, {score}"
+            f"{', the best so far' if finished.best else ''}, {finished.seconds_fit:.1f} s of training, "
+            f"{finished.elapsed:.1f} s since the start."
         )
 
     def on_end(self, result: SessionResult) -> None:
         """Log why the session ended, and the model that it returns."""
-        estimate = result.record.fresh_estimate
-        score = (None, None, None) if estimate is None else (estimate.value, estimate.low, estimate.high)
+        estimate, lost = result.record.fresh_estimate, result.seconds_lost
+        score = "no score" if estimate is None else _describe_score(estimate.value, estimate.low, estimate.high)
         LOGGER.info(
-            "Ended after %.1f s (%s): a model of %s rows, %s%s.",
-            self.budget.elapsed(),
-            result.stop_reason,
-            f"{result.record.n_rows:,}",
-            _describe_score(*score) or "no score",
-            f"; {result.seconds_lost:.1f} s went into fits that left no model" if result.seconds_lost else "",
+            f"Ended after {self.budget.elapsed():.1f} s ({result.stop_reason}): a model of {result.record.n_rows:,} "
+            f"rows, {score}{f'; {lost:.1f} s went into fits that left no model' if lost else ''}."
         )
 
 

@@ -210,12 +210,11 @@ def _validate_row_param(name: str, value: Any) -> Array:
 
 def _validate_weights(sample_weight: Any, n_rows: int) -> Array:
     is_number = isinstance(sample_weight, Real)
-    weights = np.full(n_rows, float(sample_weight)) if is_number else column_or_1d(sample_weight)
+    weights = np.full(n_rows, float(sample_weight)) if is_number else column_or_1d(sample_weight, dtype=np.float64)
     if len(weights) != n_rows:
         raise ValueError(
             f"sample_weight has {len(weights)} entries for {n_rows} rows; it must have one entry for each row."
         )
-    weights = weights.astype(np.float64, copy=False)
     if not np.isfinite(weights).all() or weights.sum() <= 0:
         raise ValueError(
             f"sample_weight sums to {weights.sum()}; weights must be finite numbers with a sum greater than zero."
