@@ -266,9 +266,7 @@ class WorkerConnection(ABC):
     def __init__(self, channel: Channel, pid: int) -> None:
         self.pid = pid
         self._channel = channel
-        # After the end another process may get the pid.
         self._lock = threading.Lock()
-        self._is_closed = False
 
     def ask(self, request: Request | None, files: Sequence[SharedFile] = ()) -> Any:
         """Send a request, with the descriptors of files, and return the result.
@@ -320,18 +318,17 @@ class WorkerConnection(ABC):
     def kill(self) -> None:
         """Kill the worker at once, from any thread: a request that another one waits for raises LearnerDied."""
         with self._lock:
-            if not self._is_closed:
+            # After the end another process may get the pid.
+            if self._channel.fileno() >= 0:
                 self._find_blocks()
                 self._kill()
 
     def end(self) -> None:
         """Kill the worker and everything that it started, without waiting for it, and close the connection."""
         with self._lock:
-            if not self._is_closed:
+            if self._channel.fileno() >= 0:
                 blocks = self._find_blocks()
                 self._kill()
-                # An interrupt may come before.
-                self._is_closed = True
                 self._channel.close()
                 self._clean_up(blocks)
 
