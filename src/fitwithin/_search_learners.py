@@ -72,10 +72,8 @@ def list_learners(
     if task is not None and task not in TASKS:
         raise ValueError(f"task must be None, 'classification' or 'regression'; got {task!r}.")
     if isinstance(estimator, str) and estimator == "auto":
-        if param_distributions is not None:
-            raise ValueError('param_distributions is for one estimator; got estimator="auto", which is several.')
         known = REGRESSORS if task == "regression" else CLASSIFIERS
-        estimator = [name for name in AUTO_LEARNERS if name in known and _is_installed(name)]
+        estimator = [name for name in AUTO_LEARNERS if name in known and (name not in BOOSTERS or find_spec(name))]
     is_list = isinstance(estimator, list)
     if is_list and param_distributions is not None:
         raise ValueError(
@@ -88,10 +86,6 @@ def list_learners(
     regression = _find_task([entry for entry, _ in pairs], task)
     learners = [_make_learner(entry, distributions, regression, n_threads) for entry, distributions in pairs]
     return _number_names(learners)
-
-
-def _is_installed(name: str) -> bool:
-    return name not in BOOSTERS or find_spec(name) is not None
 
 
 def _split(entry: Any) -> tuple[Any, Any]:

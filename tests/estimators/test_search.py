@@ -213,7 +213,7 @@ BAD_INPUT = [
     ({"estimator": DecisionTreeClassifier}, TypeError, "estimator must be"),
     ({"estimator": [DecisionTreeClassifier(), RandomForestRegressor()]}, ValueError, "not both"),
     ({"estimator": ["decision-tree"], "param_distributions": {"max_depth": [1]}}, ValueError, "pairs"),
-    ({"estimator": "auto", "param_distributions": {"max_depth": [1]}}, ValueError, "which is several"),
+    ({"estimator": "auto", "param_distributions": {"max_depth": [1]}}, ValueError, "got a list of estimators"),
     ({"estimator": "lightgbn"}, ValueError, "lightgbn"),
     ({"estimator": "decision-tree", "task": "ranking"}, ValueError, "task must be"),
     ({"estimator": DecisionTreeClassifier(), "task": "regression"}, ValueError, "Leave task out"),

@@ -197,10 +197,7 @@ def parse_time_limit(time_limit: TimeLimit, now: datetime | None = None) -> floa
     if isinstance(time_limit, datetime):
         return _seconds_until(time_limit, now or datetime.now(UTC))
     given = time_limit.total_seconds() if isinstance(time_limit, timedelta) else time_limit
-    seconds = read_quantity(given, _read_text)
-    if seconds is None:
-        raise ValueError(f"time_limit must be positive and finite: {_ACCEPTED}; got {time_limit!r}.")
-    return seconds
+    return read_quantity(given, _read_text, "time_limit", _ACCEPTED)
 
 
 def parse_row_seconds(limit: float | str) -> float:
@@ -211,10 +208,7 @@ def parse_row_seconds(limit: float | str) -> float:
     >>> parse_row_seconds("2ms"), parse_row_seconds(0.001)
     (0.002, 0.001)
     """
-    seconds = read_quantity(limit, _read_text)
-    if seconds is None:
-        raise ValueError(f'predict_time_limit must be seconds a row, such as 0.001, "2ms" or "50us"; got {limit!r}.')
-    return seconds
+    return read_quantity(limit, _read_text, "predict_time_limit", 'seconds a row, such as 0.001, "2ms" or "50us"')
 
 
 def _seconds_until(point: datetime, now: datetime) -> float:

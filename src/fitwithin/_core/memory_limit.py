@@ -49,10 +49,8 @@ def parse_memory_limit(memory_limit: MemoryLimit, find_total: Callable[[], int] 
     >>> parse_memory_limit("8GB"), parse_memory_limit("1.5 MiB")
     (8000000000, 1572864)
     """
-    n_bytes = read_quantity(memory_limit, partial(_read_text, find_total=find_total or available_memory))
-    if n_bytes is None or n_bytes < 1:
-        raise ValueError(f"memory_limit must be positive and finite: {_ACCEPTED}; got {memory_limit!r}.")
-    return int(n_bytes)
+    read_text = partial(_read_text, find_total=find_total or available_memory)
+    return int(read_quantity(memory_limit, read_text, "memory_limit", _ACCEPTED, least=1))
 
 
 def _read_text(text: str, find_total: Callable[[], int]) -> float | None:

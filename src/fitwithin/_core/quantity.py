@@ -9,8 +9,10 @@ from numbers import Real
 from typing import Any
 
 
-def read_quantity(value: Any, read_text: Callable[[str], float | None]) -> float | None:
-    """Return a number or a text as a positive, finite number; None for anything else.
+def read_quantity(
+    value: Any, read_text: Callable[[str], float | None], name: str, accepted: str, *, least: float = math.ulp(0.0)
+) -> float:
+    """Return a number or a text as a positive, finite number.
 
     Parameters
     ----------
@@ -18,11 +20,20 @@ def read_quantity(value: Any, read_text: Callable[[str], float | None]) -> float
         What the user wrote.
     read_text : callable
         Reads a text, which comes stripped and in lower case.
+    name, accepted : str
+        The parameter, and what it may be, for an error.
+    least : float, optional
+        The smallest quantity.
+
+    Raises
+    ------
+    ValueError
+        If it is anything else.
 
     Examples
     --------
-    >>> read_quantity(2, float), read_quantity(" 2.5", float), read_quantity(-1, float)
-    (2.0, 2.5, None)
+    >>> read_quantity(2, float, "speed", "km/h"), read_quantity(" 2.5", float, "speed", "km/h")
+    (2.0, 2.5)
     """
     number = None
     if isinstance(value, str):
@@ -30,4 +41,6 @@ def read_quantity(value: Any, read_text: Callable[[str], float | None]) -> float
     elif isinstance(value, Real) and not isinstance(value, bool):
         with suppress(OverflowError):
             number = float(value)
-    return number if number is not None and 0 < number < math.inf else None
+    if number is None or not least <= number < math.inf:
+        raise ValueError(f"{name} must be positive and finite: {accepted}; got {value!r}.")
+    return number
