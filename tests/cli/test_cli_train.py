@@ -193,7 +193,7 @@ def test_too_little_time_is_exit_code_3_and_no_file(run, here):
     [
         (("peple.parquet", "--target", "buys"), ("no file peple.parquet", "Did you mean people.parquet?")),
         (("people.parquet", "--target", "bys"), ("no column 'bys'", "Did you mean 'buys'?")),
-        (("people.parquet",), ("Which column", "--target", "age")),
+        (("people.parquet",), ("Which column", "--target", "age", "buys")),
         (("people.parquet", "--target", "name"), ("3,000 different values", "--max-classes")),
         (("people.parquet", "--target", "empty"), ("no values at all",)),
         (("people.parquet", "--target", "buys", "--time-limit", "0"), ("--time-limit must be positive",)),

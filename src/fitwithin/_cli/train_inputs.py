@@ -8,7 +8,7 @@ from sklearn.metrics import get_scorer_names
 
 from fitwithin._cli.options import make_learner, validate_choice
 from fitwithin._cli.train_options import TrainOptions
-from fitwithin._core.exceptions import UserInputError, join_names
+from fitwithin._core.exceptions import MAX_COLUMN_NAMES, UserInputError, join_names
 from fitwithin._session.checkpoint_folder import validate_checkpoint_path
 from fitwithin._tabular.files.data_file import DataFile
 from fitwithin._tabular.files.output_file import validate_output_path
@@ -58,7 +58,7 @@ def _find_target(data: DataFile, wanted: str | None) -> str:
         # A matrix with one named column: that column is the target.
         return names[0]
     if wanted is None:
-        listed = join_names(names)
+        listed = join_names(names, MAX_COLUMN_NAMES)
         raise UserInputError("Which column is the target?", f"Name it with --target; {data.path} has {listed}.")
     data.require_columns([wanted])
     return wanted

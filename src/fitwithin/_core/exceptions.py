@@ -286,7 +286,7 @@ def shorten_reason(error: Exception) -> str:
     return " ".join(str(error).split())[:_MAX_REASON_LENGTH].rstrip(".") or type(error).__name__
 
 
-_MAX_COLUMN_NAMES = 20
+MAX_COLUMN_NAMES = 20
 """Columns that an error lists."""
 
 
@@ -307,5 +307,5 @@ def require_columns(names: Iterable[str], known: Iterable[object], source: objec
         meant = "" if closest is None else f"Did you mean {closest!r}? "
         raise UserInputError(
             f"{source} has no column {missing!r}.",
-            f"{meant}Its columns: {join_names(columns, _MAX_COLUMN_NAMES)}." if columns else "It has no columns.",
+            f"{meant}Its columns: {join_names(columns, MAX_COLUMN_NAMES)}." if columns else "It has no columns.",
         )
