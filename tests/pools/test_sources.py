@@ -129,6 +129,18 @@ def test_the_first_rows_of_a_large_row_group_are_a_block_of_their_own(table, tmp
     assert read_all(source).select(["number", "city", "label"]).equals(table.select(["number", "city", "label"]))
 
 
+def test_a_row_group_with_the_categories_of_pandas_is_split_too(tmp_path, small_heads):
+    cities = [f"city {row % 7}" for row in range(150)]
+    frame = pd.DataFrame({"city": pd.Categorical(cities), "label": np.arange(150) % 2})
+    frame.to_parquet(tmp_path / "rows.parquet")
+    source = open_source(tmp_path / "rows.parquet", "label")
+
+    assert source.rests == {1}
+    parts = [source.to_frame(source.read_block(number)) for number in range(2)]
+    assert [len(part) for part in parts] == [30, 120]
+    assert pd.concat(parts)["city"].tolist() == cities
+
+
 def test_a_checkpoint_is_not_resumed_on_row_groups_that_are_split_in_another_way(table, tmp_path, small_heads):
     path = tmp_path / "rows.parquet"
     pq.write_table(table, path, row_group_size=150)

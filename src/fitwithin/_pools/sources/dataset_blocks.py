@@ -13,7 +13,13 @@ import pyarrow.parquet as pq
 
 from fitwithin._core.exceptions import require_columns
 from fitwithin._pools.sources.blocks import Check
-from fitwithin._pools.sources.column_types import ColumnSurvey, ColumnTypes, needs_null_count, pandas_index_columns
+from fitwithin._pools.sources.column_types import (
+    ColumnSurvey,
+    ColumnTypes,
+    needs_null_count,
+    pandas_index_columns,
+    widen_codes,
+)
 from fitwithin._pools.sources.read_errors import translate_read_errors
 
 OPENING_THREADS = 8
@@ -203,10 +209,9 @@ class FileBlock:
         """Whether it is a row group whose columns have the types of the data set, without a filter."""
         if not isinstance(self.fragment, ds.ParquetFileFragment) or self.filter is not None:
             return False
-        stored = self.fragment.physical_schema
-        return all(
-            column.name in stored.names and stored.field(column.name).type == column.type for column in self.schema
-        )
+        # The codes of categories become those of all blocks later.
+        stored = {column.name: widen_codes(column.type) for column in self.fragment.physical_schema}
+        return all(stored.get(column.name) == widen_codes(column.type) for column in self.schema)
 
     def read(self, names: Sequence[str]) -> pa.Table:
         """Read these columns, after the filter of the data set."""
