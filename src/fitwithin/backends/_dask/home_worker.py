@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -107,16 +108,9 @@ class HomeWorker:
         else:
             ascending, order = np.unique(exam.rows, return_inverse=True)
             places = None if is_contiguous(order) else self._cluster.pass_rows(order.astype(np.uint32), self.address)
+            submit = partial(self._submit, "examine_partition", self._model(), exam.margins, self._kill_after)
             parts = [
-                self._submit(
-                    "examine_partition",
-                    self._model(),
-                    partition,
-                    first,
-                    self._cluster.pass_rows(positions),
-                    exam.margins,
-                    self._kill_after,
-                )
+                submit(partition, first, self._cluster.pass_rows(positions))
                 for partition, first, positions in self._prepared.partitions.split(ascending.astype(np.int64))
             ]
             report = self._run("merge_exam", parts, places, exam.purpose)

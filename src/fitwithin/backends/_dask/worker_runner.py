@@ -22,6 +22,9 @@ from fitwithin.backends._process.shared_memory import SharedFile, create_files
 from fitwithin.backends._process.shared_rows import BlockFile, SharedRows
 from fitwithin.backends._process.subprocesses import ProcessState
 
+ExamPart = tuple[ExamPredictions, float, int | None]
+"""What one worker answers in an exam, the seconds of the prediction, and the most bytes that it took."""
+
 _PORTABLE_SETTINGS = ("sklearn_config", "numpy_errors", "recursion_limit")
 """Global settings of the program that are the same on every machine."""
 
@@ -204,17 +207,15 @@ class WorkerRunner(ProcessRunner):
         finally:
             file.close()
 
-    def answer(
-        self, numbers: Rows, rows: LabeledRows, margins: bool, kill_after: float | None
-    ) -> tuple[ExamPredictions, float]:
-        """Predict rows with these numbers; return the answers and the seconds of the prediction."""
+    def answer(self, numbers: Rows, rows: LabeledRows, margins: bool, kill_after: float | None) -> ExamPart:
+        """Predict rows with these numbers."""
         with self._until_deadline():
             self.rows.forget()
             self.rows.append(numbers, rows)
             selection = self.rows.share_exam_rows(numbers)
         self._watch.begin(kill_after)
-        found: tuple[ExamPredictions, float] = self._request(Request("answer", (selection, margins)))
-        return found
+        answers, seconds = self._request(Request("answer", (selection, margins)))
+        return answers, seconds, self.peak_memory
 
     def add_answers(self, answers: ExamPredictions, purpose: Purpose) -> ExamReport:
         """Count answers of other processes in the next score; compare and score them."""

@@ -20,7 +20,7 @@ from fitwithin._core.records import Exam, Mask, Purpose, Rows
 from fitwithin._pools.pool import LabeledRows
 from fitwithin.backends._base import ExamReport, FitReport, ScoreReport
 from fitwithin.backends._dask.partitions import join_rows
-from fitwithin.backends._dask.worker_runner import ModelBytes, SessionSetup, WorkerRunner
+from fitwithin.backends._dask.worker_runner import ExamPart, ModelBytes, SessionSetup, WorkerRunner
 from fitwithin.backends._exam_predictions import ExamPredictions
 from fitwithin.backends._process.backend import Process
 from fitwithin.backends._process.fork_host import fork_servers
@@ -42,25 +42,6 @@ def unwrap(result: Any) -> Any:
     if isinstance(result, _FAILURES):
         raise result
     return result
-
-
-@dataclass(frozen=True, eq=False)
-class ExamPart:
-    """What one worker answers in an exam.
-
-    Parameters
-    ----------
-    answers : ExamPredictions
-        What the score needs to know.
-    seconds : float
-        Seconds of the prediction.
-    peak_memory : int or None
-        Most bytes that it took.
-    """
-
-    answers: ExamPredictions
-    seconds: float
-    peak_memory: int | None
 
 
 @dataclass(eq=False)
@@ -138,11 +119,11 @@ class RunnerTasks:
     def examine_partition(
         self,
         model: Any,
+        margins: bool,
+        kill_after: float | None,
         partition: LabeledRows,
         first: int,
         positions: Rows,
-        margins: bool,
-        kill_after: float | None,
     ) -> ExamPart:
         """Predict rows of a partition where it is.
 
@@ -150,16 +131,16 @@ class RunnerTasks:
         ----------
         model : ModelBytes or Exception
             The result of `pickle_model`.
+        margins : bool
+            Whether to report margins.
+        kill_after : float or None
+            Seconds after which the process that predicts is killed.
         partition : LabeledRows
             The rows of the partition.
         first : int
             Number of its first row.
         positions : array of int
             Positions in it.
-        margins : bool
-            Whether to report margins.
-        kill_after : float or None
-            Seconds after which the process that predicts is killed.
         """
         body: ModelBytes = unwrap(model)
         numbers = first + positions.astype(np.int64)
@@ -169,11 +150,10 @@ class RunnerTasks:
                     self.model = None
                     self.examiner.adopt_model(body.body)
                     self.model = body.lesson
-                answers = self.examiner.answer(numbers, partition.take(positions), margins, kill_after)
+                return self.examiner.answer(numbers, partition.take(positions), margins, kill_after)
             except LearnerDied:
                 self.model = None
                 raise
-            return ExamPart(*answers, self.examiner.peak_memory)
 
     def merge_exam(self, results: list[Any], order: Rows | None, purpose: Purpose) -> ExamReport:
         """Join the answers of all workers on the one that scores the model.
@@ -187,15 +167,11 @@ class RunnerTasks:
         purpose : str
             What the exam is for; see `Exam`.
         """
-        parts: list[ExamPart] = list(map(unwrap, results))
-        answers = ExamPredictions.join([part.answers for part in parts])
+        parts, seconds, peaks = zip(*map(unwrap, results), strict=True)
+        answers = ExamPredictions.join(parts)
         report = self.learner.add_answers(answers if order is None else answers.take(order), purpose)
-        peaks = [part.peak_memory for part in parts] + [self.learner.peak_memory]
-        return replace(
-            report,
-            exam_seconds=report.exam_seconds + max(part.seconds for part in parts),
-            peak_memory=max((peak for peak in peaks if peak is not None), default=None),
-        )
+        peak = max((peak for peak in (*peaks, self.learner.peak_memory) if peak is not None), default=None)
+        return replace(report, exam_seconds=report.exam_seconds + max(seconds), peak_memory=peak)
 
     def score(self, selected: Mask) -> ScoreReport:
         """Score the newest model over the answers of all exams."""
