@@ -13,7 +13,7 @@ from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import NoModelInTime, OutOfTime, ReadingFailed, UserInputError
 from fitwithin._core.records import Rows
-from fitwithin._core.target import Array, Labels
+from fitwithin._core.target import Array, Labels, Target
 from fitwithin._pools.block_reader import BlockReader, RowSupply
 from fitwithin._pools.decks.block_pile import BlockPile
 from fitwithin._pools.decks.deck import Deck
@@ -45,10 +45,8 @@ class Place:
         The block, and its rows.
     seed : int
         Makes their order random.
-    classes : array or None
-        The distinct labels; None for regression.
-    dtype : dtype
-        Type of the encoded target.
+    target : Labels or Values
+        How the target is encoded, without rows.
     by_class : bool
         Whether the rows are sorted by class.
     parts : array of uint8 or None
@@ -58,8 +56,7 @@ class Place:
     block: int
     n_rows: int
     seed: int
-    classes: Array | None
-    dtype: Any
+    target: Target
     by_class: bool
     parts: Array | None
 
@@ -79,10 +76,10 @@ class Place:
         name : str
             What errors call the block.
         """
-        if self.classes is None:
-            y = read_values(table, target).astype(self.dtype)
+        if isinstance(self.target, Labels):
+            y = recode_labels(*encode_labels(table[target], target), self.target.classes)
         else:
-            y = recode_labels(*encode_labels(table[target], target), self.classes)
+            y = read_values(table, target).astype(self.target.column.dtype)
         if not n_features == len(y) == self.n_rows:
             raise UserInputError(
                 f"{name} has {n_features:,} rows and {len(y):,} labels, and had {self.n_rows:,} labels before.",
@@ -187,10 +184,9 @@ class BlockPool(Pool):
         """Return the block at a place of the order of reading."""
         index, block = self.index, int(self.index.numbers[number])
         n_rows = int(index.row_starts[number + 1] - index.row_starts[number])
-        classes = self.y.classes if isinstance(self.y, Labels) else None
         parts = None if self._parts is None else self._parts[block]
         by_class = index.cell_counts.shape[1] > 1
-        return Place(block, n_rows, self._seed, classes, self.y.column.dtype, by_class, parts)
+        return Place(block, n_rows, self._seed, self.y.with_column(self.y.column[:0]), by_class, parts)
 
     def make_deck(self, rng: np.random.Generator, costs: CostEstimates, min_class_rows: int = 1) -> Deck:
         """Return a deck that deals rows as they are read."""
