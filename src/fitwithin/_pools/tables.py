@@ -300,21 +300,17 @@ def split_validation_frame(X_val: Any, y_val: Any, sample_weight: Any) -> tuple[
     UserInputError
         If there is no such column, or X_val has no names.
     """
-    if isinstance(y_val, str) or isinstance(sample_weight, str):
-        names = {name for name, _ in list_column_types(X_val)}
-        weight = sample_weight if isinstance(sample_weight, str) and sample_weight in names else None
-        X_val, columns = take_named_columns(X_val, {"target": y_val, "weights": weight})
-        y_val = columns["target"]
-    return X_val, y_val
+    has_weights = isinstance(sample_weight, str) and sample_weight in dict(list_column_types(X_val))
+    X_val, columns = take_named_columns(X_val, {"target": y_val, "weights": sample_weight if has_weights else None})
+    return X_val, columns["target"]
 
 
 def split_scored_frame(X: Any, y: Any, sample_weight: Any, feature_names: Sequence[str] | None) -> tuple[Any, Any, Any]:
     """Return features, target and weights; if y is a name, without columns that are no features of the model."""
     features, columns = take_named_columns(X, {"target": y, "weights": sample_weight})
-    if isinstance(y, str) and feature_names is not None and is_frame(features):
-        known = {name for name, _ in list_column_types(features)}
-        if known.issuperset(feature_names):
-            features = take_columns(features, feature_names)
+    names = feature_names if isinstance(y, str) else None
+    if names is not None and set(names) <= dict(list_column_types(features)).keys():
+        features = take_columns(features, names)
     return features, columns["target"], columns["weights"]
 
 
