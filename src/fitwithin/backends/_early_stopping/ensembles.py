@@ -66,13 +66,11 @@ def fit_xgboost(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: M
     timer = StepTimer(stop_signal, learner.get_num_boosting_rounds())
 
     class StopXGBoost(TrainingCallback):
-        has_started = False
-
         def before_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-            had_started, self.has_started = self.has_started, True
-            if not had_started:
+            if stop_signal.setup_seconds is None:
                 timer.begin_steps()
-            return had_started and not timer.finish_step()
+                return False
+            return not timer.finish_step()
 
     with preserve_attributes(learner, "callbacks"):
         learner.callbacks = [*(learner.callbacks or []), StopXGBoost()]
