@@ -53,7 +53,7 @@ from fitwithin.backends import Backend, Runner
 from fitwithin.backends._metrics import Scorer
 from fitwithin.teachers import Teacher
 from fitwithin.viz._history import History
-from fitwithin.viz._report import ReportMixin
+from fitwithin.viz._report.report import ReportMixin
 
 _UNWATCHED_MEMORY = (
     "This backend cannot stop a running fit. memory_limit only keeps a fit from starting if it is expected to need "

@@ -51,8 +51,8 @@ from sklearn.preprocessing import (
 from sklearn.svm import SVC, SVR, LinearSVC, NuSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from fitwithin._core.exceptions import UserInputError
-from fitwithin._core.model_file import NotStorable, UntrustedTypes, dump_model, load_model
+from fitwithin._core.exceptions import NotStorable, UserInputError
+from fitwithin._core.model_file.skops_file import UntrustedTypes, dump_model, load_model
 from fitwithin._core.model_file.trusted_types import TRUSTED_TYPES
 
 pytestmark = pytest.mark.usefixtures("one_thread")

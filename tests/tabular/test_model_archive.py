@@ -14,8 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 
-from fitwithin._core.exceptions import UserInputError
-from fitwithin._core.model_file import NotStorable
+from fitwithin._core.exceptions import NotStorable, UserInputError
 from fitwithin._core.model_file.trusted_types import TRUSTED_TYPES
 from fitwithin._presets import CLASSIFIERS, REGRESSORS, make_preset
 from fitwithin._tabular.columns import FeatureColumn

@@ -24,9 +24,8 @@ from fitwithin._cli.options import Limits
 from fitwithin._cli.summaries import describe_forecast, print_training_result, print_training_table
 from fitwithin._cli.train_inputs import make_learners, open_inputs
 from fitwithin._cli.train_options import TrainOptions
-from fitwithin._core.exceptions import NoModelInTime, UserInputError
+from fitwithin._core.exceptions import NoModelInTime, NotStorable, UserInputError
 from fitwithin._core.memory_limit import format_bytes
-from fitwithin._core.model_file import NotStorable
 from fitwithin._tabular.encoding import choose_encoding
 from fitwithin._tabular.features import (
     FEATURE_NAMES_WARNING,

@@ -1,5 +1,1 @@
 """The HTML report of a fit."""
-
-from fitwithin.viz._report.report import ReportMixin
-
-__all__ = ["ReportMixin"]
