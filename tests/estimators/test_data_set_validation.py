@@ -204,6 +204,18 @@ def test_the_interval_of_sorted_files_is_narrow_and_holds_the_score_once_all_are
     assert n_held >= 7
 
 
+@pytest.mark.parametrize("kind", ["path", "frame"])
+def test_the_interval_of_a_validation_set_is_not_wider_for_the_blocks_of_the_training_rows(tmp_path, frame, kind):
+    more = make_numbers(1000, seed=1).drop(columns="w").assign(place=0.0, group="b")
+    X_val, y_val = more.drop(columns="label"), more["label"].to_numpy()
+    if kind == "path":
+        X_val, y_val = write_blocks(more, tmp_path / "val.parquet", 1000), "label"
+    clf = fit(write_files(frame, tmp_path / "rows", 500), X_val=X_val, y_val=y_val)
+
+    score, low, high = clf.score_estimate_
+    assert high - low == pytest.approx(2 * 1.96 * np.sqrt(score * (1 - score) / 500), rel=0.02)
+
+
 def test_random_held_out_rows_come_from_every_block(tmp_path):
     folder = write_files(make_numbers(20_000).drop(columns="w"), tmp_path / "rows", 500)
     found = read_target(open_source(folder, "label"), regression=False)

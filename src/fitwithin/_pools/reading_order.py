@@ -112,8 +112,13 @@ class BlockIndex:
 
     def find_clusters(self, rows: Rows, codes: Array) -> Clusters:
         """Return the blocks that rows come from."""
+        blocks = self._clusters[self.find_places(rows)]
         n_rows = np.bincount(self._clusters, np.diff(self.row_starts))
-        return Clusters(self._clusters[self.find_places(rows)], codes if codes.dtype.kind == "u" else None, n_rows)
+        n_training = np.bincount(self._clusters, self.training_counts.sum(axis=1))
+        if len(rows) and not n_training[blocks].any():
+            # Rows of X_val stand for the blocks of X_val, and not for those of X.
+            n_rows[n_training > 0] = 0
+        return Clusters(blocks, codes if codes.dtype.kind == "u" else None, n_rows)
 
 
 def list_ranges(starts: Counts, counts: Counts) -> Rows:
