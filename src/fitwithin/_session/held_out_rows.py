@@ -160,15 +160,9 @@ def hold_out_groups(groups: Codes, rng: np.random.Generator) -> HeldOutRows:
     n_validation = min(_find_nearest(ends, aim) + 1, len(sizes) - 2)
     nearest = _find_nearest(ends, ends[n_validation - 1] + aim)
     n_both = min(max(nearest + 1, n_validation + 1), len(sizes) - 1)
-    part = np.zeros(len(sizes), dtype=np.uint8)
-    part[order[:n_validation]] = 1
-    part[order[n_validation:n_both]] = 2
-    part_of_row = part[groups]
-    return HeldOutRows(
-        rng.permutation(np.flatnonzero(part_of_row == 1)),
-        rng.permutation(np.flatnonzero(part_of_row == 2)),
-        groups=groups,
-    )
+    chosen = order[:n_validation], order[n_validation:n_both]
+    validation, holdout = (rng.permutation(np.flatnonzero(np.isin(groups, part))) for part in chosen)
+    return HeldOutRows(validation, holdout, groups=groups)
 
 
 def hold_out_second_table(n_rows: int, n_more: int, rng: np.random.Generator) -> HeldOutRows:
