@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -118,7 +117,7 @@ def no_model_error(budget: Budget, n_rounds: int, status: str) -> NoModelInTime:
     elapsed = budget.elapsed()
     if budget.spent:
         status += f" ({budget.spent:.2f} s of it in earlier calls)"
-    limit = max(_MIN_RECOMMENDED_LIMIT, _round_up(2 * elapsed))
+    limit = max(_MIN_RECOMMENDED_LIMIT, float(f"{2 * elapsed:.2g}"))
     return NoModelInTime(
         f"No model within the limit of {budget.seconds:g} s: after {elapsed:.2f} s {status}. "
         f"Try a limit of {limit:g} s or more.",
@@ -149,9 +148,3 @@ def no_memory_error(stop: OutOfMemory, number: int, activity: str) -> NoModelInM
         "Or begin with fewer rows, for example teacher=fitwithin.teachers.TCT(first=100), or let the learner use fewer "
         "processes.",
     )
-
-
-def _round_up(seconds: float) -> float:
-    """Round up to two figures."""
-    step = 10.0 ** (math.floor(math.log10(max(seconds, 1e-3))) - 1)
-    return math.ceil(seconds / step) * step
