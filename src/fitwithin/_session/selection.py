@@ -261,8 +261,7 @@ class ModelSelector:
         """
         if self.accepts_every_model:
             return self.accepts_unseen(new.n_rows_trained)
-        is_limited = math.isfinite(self.max_row_seconds)
-        if is_limited and self.best is not None and max(new.row_seconds, self.best.row_seconds) > self.max_row_seconds:
+        if self.best is not None and max(new.row_seconds, self.best.row_seconds) > self.max_row_seconds:
             return new.row_seconds < self.best.row_seconds
         validation = new.validation
         score = estimate if validation is None else validation.score
