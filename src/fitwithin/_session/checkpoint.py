@@ -304,8 +304,8 @@ def read_stored_seconds(target: str | os.PathLike[str]) -> float:
     with suppress(OSError, KeyError, TypeError, ValueError):
         # `open_checkpoint` and `Checkpoint.begin` report what is wrong with it.
         values = json.loads((Path(target) / STATE_FILE).read_bytes())
-        is_new = values["best"] is None or list_not_comparable(values["fingerprint"])
-        return 0.0 if is_new else float(values["seconds"])
+        if values["best"] is not None and not list_not_comparable(values["fingerprint"]):
+            return float(values["seconds"])
     return 0.0
 
 
