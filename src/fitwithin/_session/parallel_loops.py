@@ -55,10 +55,8 @@ class ParallelLoops:
     def run(self) -> StopReason:
         """Return why the session ends, or raise what one of the loops raised."""
         threads = [
-            threading.Thread(
-                target=self._drive, args=(number, loop, requests), name=f"fitwithin-loop-{number}", daemon=True
-            )
-            for number, (loop, requests) in enumerate(zip(self._loops, self._requests, strict=True), 1)
+            threading.Thread(target=self._drive, args=(number,), name=f"fitwithin-loop-{number + 1}", daemon=True)
+            for number in range(len(self._loops))
         ]
         for thread in threads:
             thread.start()
@@ -73,15 +71,16 @@ class ParallelLoops:
             raise outcome
         return outcome
 
-    def _drive(self, number: int, loop: LearnerLoop, requests: Requests) -> None:
+    def _drive(self, number: int) -> None:
+        loop = self._loops[number]
         with self._condition:
             # ParallelLoops begin in their order, so that what they ask for first does not depend on the system.
-            self._condition.wait_for(lambda: self._n_begun == number - 1)
-            self._n_begun = number
+            self._condition.wait_for(lambda: self._n_begun == number)
+            self._n_begun += 1
             self._condition.notify_all()
             outcome: Outcome
             try:
-                outcome = loop.carry_out(requests)
+                outcome = loop.carry_out(self._requests[number])
             except BaseException as error:
                 outcome = error
             self._note_end(loop, outcome)
