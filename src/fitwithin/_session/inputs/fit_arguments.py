@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from sklearn import get_config
@@ -22,6 +22,8 @@ from fitwithin._pools.tables import find_input_kind, read_texts, split_validatio
 from fitwithin.backends import Backend, Inline, Process
 from fitwithin.teachers import ParallelTeacher, Teacher
 from fitwithin.teachers._registry import TEACHERS
+
+T = TypeVar("T")
 
 MAX_SEED = 2**31 - 1
 """Largest seed that every random generator takes."""
@@ -192,20 +194,15 @@ def split_fit_params(params: Mapping[str, Any], n_rows: int) -> tuple[dict[str, 
         if name == "sample_weight":
             row_params[name] = _validate_weights(value, n_rows)
         elif isinstance(value, list | tuple | np.ndarray) and len(value) == n_rows:
-            row_params[name] = _validate_row_param(name, value)
+            row_params[name] = np.asarray(value)
+            if row_params[name].dtype.hasobject:
+                raise TypeError(
+                    f"{name} holds Python objects; an argument with one entry for each row must hold numbers, or text "
+                    "only. Convert it to an array of one type."
+                )
         else:
             fit_params[name] = value
     return row_params, fit_params
-
-
-def _validate_row_param(name: str, value: Any) -> Array:
-    column = np.asarray(value)
-    if column.dtype.hasobject:
-        raise TypeError(
-            f"{name} holds Python objects; an argument with one entry for each row must hold numbers, or text only. "
-            f"Convert it to an array of one type."
-        )
-    return column
 
 
 def _validate_weights(sample_weight: Any, n_rows: int) -> Array:
@@ -338,8 +335,7 @@ def find_backend(backend: str | Backend) -> Backend:
     >>> find_backend("inline").clock.__name__
     'monotonic'
     """
-    found: Backend = _resolve("backend", backend, _BACKENDS, "open")
-    return found
+    return _resolve("backend", backend, _BACKENDS, "open")
 
 
 def find_teacher(teacher: str | Teacher) -> Teacher:
@@ -350,8 +346,7 @@ def find_teacher(teacher: str | Teacher) -> Teacher:
     >>> find_teacher("tct")
     TCT()
     """
-    found: Teacher = _resolve("teacher", teacher, TEACHERS, "teach")
-    return found
+    return _resolve("teacher", teacher, TEACHERS, "teach")
 
 
 def count_learners(teacher: Teacher, n_jobs: int | None) -> int:
@@ -368,7 +363,7 @@ def count_learners(teacher: Teacher, n_jobs: int | None) -> int:
     return n_learners if teacher.max_learners is None else min(n_learners, teacher.max_learners)
 
 
-def _resolve(parameter: str, value: Any, known: Mapping[str, Callable[[], Any]], method: str) -> Any:
+def _resolve(parameter: str, value: str | T, known: Mapping[str, Callable[[], T]], method: str) -> T:
     """Return the object that a parameter names, or is."""
     if isinstance(value, str) and value in known:
         return known[value]()
