@@ -12,7 +12,6 @@ import numpy as np
 
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, OutOfTime
-from fitwithin._core.fit_cost import MemoryModel
 from fitwithin._core.log import LOGGER
 from fitwithin._core.preference import Candidate, is_worse, paired_error
 from fitwithin._core.records import Answer, Answers, Exam, FitLimits, Lesson, LessonReport, StopReason, Wait
@@ -142,7 +141,9 @@ class LearnerLoop:
     def _teach(self, lesson: Lesson) -> LessonReport:
         """Fit a model and examine it, as one request; a first model is saved before its exams."""
         costs, n_rows = self.session.costs_of(lesson), len(lesson.rows)
-        _check_memory(costs.memory, n_rows)
+        memory = costs.memory
+        if memory.limit is not None and not memory.fits(n_rows):
+            raise OutOfMemory(max(memory.predict(n_rows) or 0, memory.limit + 1), memory.limit)
         self._announce("training on", n_rows, lesson.candidate)
         fit_seconds = costs.fit_seconds(n_rows) if costs.cost.fits.n_sizes else None
         with self.tracker.timing_choice():
@@ -384,9 +385,3 @@ def _may_begin(lesson: Lesson, costs: CostEstimates) -> bool:
         return False
     is_planned = lesson.stop_after is not None or lesson.give_up_over is not None
     return (costs.may_begin if is_planned else costs.may_finish)(n_rows)
-
-
-def _check_memory(memory: MemoryModel, n_rows: int) -> None:
-    """Raise `OutOfMemory` if a lesson of this size is expected to take more than the limit."""
-    if memory.limit is not None and not memory.fits(n_rows):
-        raise OutOfMemory(max(memory.predict(n_rows) or 0, memory.limit + 1), memory.limit)

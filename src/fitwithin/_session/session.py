@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,9 +48,6 @@ _LARGE_MODEL_BYTES = 32 << 20
 # Least seconds that the best model may take to be loaded, however late it is: a busy machine may delay a small one.
 _MIN_LOAD_SECONDS = 0.1
 
-Widen = Callable[[Estimate, Rows, Mask], Estimate]
-"""Takes an estimate, its rows, and which of them are predicted wrongly."""
-
 
 @dataclass(eq=False)
 class Session:
@@ -82,7 +80,8 @@ class Session:
     n_jobs : int, default=1
         Learners that the runner can have at work at the same time; a teacher may need fewer.
     widen : callable, optional
-        Returns the estimate from holdout rows with an interval that allows for their groups.
+        Returns the estimate from holdout rows with an interval that allows for their groups; takes also these rows, and
+        which of them are predicted wrongly.
     fallback : estimator, optional
         Fitted first, and returned if there is no other model.
 
@@ -104,15 +103,14 @@ class Session:
     past: FitState | None = None
     checkpoint: Checkpoint | None = None
     n_jobs: int = 1
-    widen: Widen | None = None
+    widen: Callable[[Estimate, Rows, Mask], Estimate] | None = None
     fallback: Any = None
 
     def __post_init__(self) -> None:
-        past = self.past
         self._tracker = RoundTracker(self.deck, self.budget.clock, self.labels)
-        self.lost = None if past is None else past.lost_best
-        if past is not None:
-            self._restore(past)
+        self.lost = None if self.past is None else self.past.lost_best
+        if self.past is not None:
+            self._restore(self.past)
         # The loop that decides how the session ends; of several, the first one unless another one fails.
         self._loop = LearnerLoop(self, self.runner, self._tracker)
         self._warnings: dict[type[Warning], str] = {}
@@ -367,8 +365,5 @@ class Session:
         if former is None or (model.n_bytes or 0) <= _LARGE_MODEL_BYTES:
             return model.load()
         seconds = self.budget.until_deadline() - former.model.load_seconds
-        thread = DeadlineThread("load")
-        try:
+        with closing(DeadlineThread("load")) as thread:
             return thread.call(model.load, Budget(max(seconds, _MIN_LOAD_SECONDS)))
-        finally:
-            thread.close()

@@ -84,12 +84,10 @@ def make_vote(
 def _predict(model: Any, X: Any, classes: Array | None) -> Array | None:
     """Return probabilities or values; None for a model that cannot vote."""
     if classes is None:
-        values: Array = np.asarray(model.predict(X)).ravel()
-        return values
+        return np.asarray(model.predict(X)).ravel()
     if not hasattr(model, "predict_proba") or not np.array_equal(getattr(model, "classes_", None), classes):  # type: ignore[arg-type]  # None is unequal
         return None
-    probabilities: Array = np.asarray(model.predict_proba(X))
-    return probabilities
+    return np.asarray(model.predict_proba(X))
 
 
 def _select(usable: Sequence[_Voter], inputs: FitInputs, rows: LabeledRows, budget: Budget) -> Counter[int]:
