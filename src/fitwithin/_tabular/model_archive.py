@@ -35,10 +35,6 @@ _CARD_ENTRY = "fitwithin.json"
 """Entry of the archive with the model card."""
 
 
-_SKOPS_ENTRY = "schema.json"
-"""Entry that every skops file has."""
-
-
 _PICKLE_ENTRY = "model.pickle"
 """Entry with the pipeline, if it is stored by pickle."""
 
@@ -108,7 +104,7 @@ def read_card(path: Path) -> ModelCard:
     """
     if path.is_dir():
         return _read_checkpoint_card(path)
-    with _open_archive(path) as archive, _name_file(path, "is not a model file", _HINT):
+    with _name_file(path, "is not a model file", _HINT), open_archive(path) as archive:
         return ModelCard.from_json(archive.read(_CARD_ENTRY))
 
 
@@ -131,21 +127,15 @@ def read_pipeline(path: Path, trusted_types: Collection[str] = (), *, unsafe_pic
     """
     if path.is_dir():
         return _read_checkpoint_pipeline(path, trusted_types)
-    with _open_archive(path) as archive:
-        is_pickle = _PICKLE_ENTRY in archive.namelist()
-        if is_pickle and not unsafe_pickle:
+    with _name_file(path, "can't be opened", _DAMAGED_HINT), open_archive(path) as archive:
+        if _PICKLE_ENTRY not in archive.namelist():
+            return load_model(path, trusted_types)
+        if not unsafe_pickle:
             raise UserInputError(
-                f"{path} holds a pickle, which can run any program when it is opened.",
+                "It holds a pickle, which can run any program when it is opened.",
                 "If you trust its source, add --unsafe-pickle.",
             )
-        with _name_file(path, "can't be opened", _DAMAGED_HINT):
-            try:
-                return pickle.loads(archive.read(_PICKLE_ENTRY)) if is_pickle else load_model(path, trusted_types)
-            except ModuleNotFoundError as error:
-                raise UserInputError(
-                    f"It needs the module {error.name!r}, which can't be found.",
-                    "Install it, or run the command where that module can be imported.",
-                ) from error
+        return pickle.loads(archive.read(_PICKLE_ENTRY))
 
 
 @contextmanager
@@ -157,16 +147,6 @@ def _name_file(path: Path, failure: str, hint: str) -> Iterator[None]:
         raise UserInputError(f"{path} was not used. {error.sentence}", error.hint) from error
     except Exception as error:  # zipfile raises many types, and a pickle any.
         raise UserInputError(f"{path} {failure}: {error}.", hint) from error
-
-
-def _open_archive(path: Path) -> zipfile.ZipFile:
-    with _name_file(path, "is not a model file", _HINT):
-        archive = open_archive(path)
-    names = set(archive.namelist())
-    if _CARD_ENTRY not in names or not names & {_SKOPS_ENTRY, _PICKLE_ENTRY}:
-        archive.close()
-        raise UserInputError(f"{path} is not a model file of fitwithin.", _HINT)
-    return archive
 
 
 def attach_encoder(path: Path, features: EncodedFeatures, card: ModelCard) -> CheckpointPath:

@@ -94,15 +94,18 @@ def load_model(path: Path, trusted_types: Collection[str] = ()) -> Any:
     UntrustedTypes
         If the file holds other types; nothing in it is run.
     UserInputError
-        If it would unpack to much more than its own size, or is damaged.
-    ModuleNotFoundError
-        If a library that it needs is not installed.
+        If it would unpack to much more than its own size, is damaged, or needs a library that is not installed.
     """
     try:
         open_archive(path).close()
         return skops.io.load(path, trusted=[*TRUSTED_TYPES, *trusted_types])
-    except (UserInputError, ModuleNotFoundError, FileNotFoundError):
+    except (UserInputError, FileNotFoundError):
         raise
+    except ModuleNotFoundError as error:
+        raise UserInputError(
+            f"It needs the module {error.name!r}, which can't be found.",
+            "Install it, or run the command where that module can be imported.",
+        ) from error
     except UntrustedTypesFoundException as error:
         raise UntrustedTypes(_find_untrusted(path, trusted_types)) from error
     except Exception as error:  # A damaged file may raise anything.
