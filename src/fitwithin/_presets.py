@@ -11,7 +11,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from fitwithin._core.install_command import require_libraries
-from fitwithin._core.preset_table import BOOSTERS, CLASSIFIERS, PRESETS, REGRESSORS
+from fitwithin._core.preset_table import CLASSIFIERS, PRESETS, REGRESSORS
 from fitwithin._core.target import Array
 
 
@@ -46,15 +46,10 @@ def make_preset(name: str, *, regression: bool = False, n_jobs: int = -1) -> Any
         raise ValueError(f"There is no {kind} named {name!r}; use one of {listed}, or pass an estimator.")
     preset = PRESETS[name]
     threads = {} if preset.threads is None else {preset.threads: n_jobs}
-    learner = _import_class(preset.regressor if regression else preset.classifier)(**preset.settings, **threads)
+    library, _, class_name = str(preset.regressor if regression else preset.classifier).rpartition(".")
+    require_libraries(f"The learner {name}", library)
+    learner = getattr(import_module(library), class_name)(**preset.settings, **threads)
     return LabelEncodedClassifier(learner) if preset.encodes_labels and not regression else learner
-
-
-def _import_class(path: str | None) -> Any:
-    library, _, class_name = str(path).rpartition(".")
-    if library in BOOSTERS:
-        require_libraries(f"The learner {class_name}", library)
-    return getattr(import_module(library), class_name)
 
 
 class LabelEncodedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types

@@ -18,9 +18,6 @@ _EXPECTED = "an estimator, the name of one, or a list of these and of pairs (est
 AUTO_LEARNERS = ("lightgbm", "catboost", "xgboost", "extra-trees", "hist-gradient-boosting", "logistic-regression")
 """Learners of a search with ``estimator="auto"``, as far as they are installed."""
 
-TASKS = ("classification", "regression")
-"""What a search may be for, where the estimators do not tell."""
-
 
 @dataclass(frozen=True, eq=False)
 class SearchLearner:
@@ -69,7 +66,7 @@ def list_learners(
     >>> [learner.name for learner in list_learners(["random-forest", "linear-svm"], None, None)]
     ['random-forest', 'linear-svm']
     """
-    if task is not None and task not in TASKS:
+    if task not in (None, "classification", "regression"):
         raise ValueError(f"task must be None, 'classification' or 'regression'; got {task!r}.")
     if isinstance(estimator, str) and estimator == "auto":
         known = REGRESSORS if task == "regression" else CLASSIFIERS

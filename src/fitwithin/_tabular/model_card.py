@@ -109,7 +109,7 @@ def make_initial_card(features: EncodedFeatures, **fields: Any) -> ModelCard:
         classes=[] if target.is_regression else target.values.tolist(),
         columns=tuple(table.columns),
         features=features.n_features,
-        training={**rows, **fields.pop("training")},
+        training={"date": environment.date, **rows, **fields.pop("training")},
         versions={"python": environment.python, **environment.libraries},
         **fields,
     )
@@ -131,8 +131,7 @@ def complete_model_card(card: ModelCard, model: Any, **training: Any) -> ModelCa
     if "search" in fitted:
         card = replace(card, learner=fitted["search"]["learner"])
     versions = {**card.versions, **library_versions(model.best_estimator_)}
-    date = Environment.current().date
-    return replace(card, training={"date": date, **fitted, **card.training, **training}, versions=versions)
+    return replace(card, training={**fitted, **card.training, **training}, versions=versions)
 
 
 def _to_json_value(value: Any) -> Any:

@@ -331,10 +331,9 @@ def class_shares(estimator: Any, ax: Axes | None = None) -> Axes:
     _draw_shares(ax, in_data[shown], in_training[shown], floor)
     names = [_shorten_name(estimator.classes_[index]) for index in shown]
     ax.set_yticks(range(len(shown)), names, parse_math=False)
-    ax.set_xlabel("% of the rows")
-    if len(shown) < len(in_data):
-        # On a line of its own: the picture is not wide enough for one line.
-        ax.set_xlabel(f"% of the rows\n{len(shown)} of {len(in_data):,} classes, those that changed most")
+    # On a line of its own: the picture is not wide enough for one line.
+    selection = f"\n{len(shown)} of {len(in_data):,} classes, those that changed most"
+    ax.set_xlabel(f"% of the rows{selection if len(shown) < len(in_data) else ''}")
     add_legend_above(ax)
     return ax
 
