@@ -62,17 +62,33 @@ def test_a_stopped_server_does_not_outlive_the_program(server):
     assert wait_until(lambda: has_ended(server))
 
 
-@pytest.mark.slow
-def test_a_server_that_hangs_in_an_import_is_replaced_and_ended(tmp_path, monkeypatch):
-    monkeypatch.setattr(fork_host, "_PATIENCE_SECONDS", 0.1)
+@pytest.fixture
+def hanging(tmp_path, monkeypatch):
+    """A fork server that hangs in an import."""
     (tmp_path / "endless.py").write_text("import time; time.sleep(3600)")
+    monkeypatch.syspath_prepend(tmp_path)
     handle = ForkServerHandle()
     handle.receive(60.0)
-    handle.send(Request("import_modules", ([str(tmp_path), *sys.path], ["endless"])))
-    server = psutil.Process(handle._process.pid)
+    handle.import_modules(["endless"])
+    yield handle
+    handle.close()
+
+
+def test_a_server_that_hangs_in_an_import_does_not_outlive_the_program(hanging):
+    server = psutil.Process(hanging._process.pid)
+
+    hanging.close()
+
+    assert wait_until(lambda: has_ended(server))
+
+
+@pytest.mark.slow
+def test_a_server_that_hangs_in_an_import_is_replaced_and_ended(hanging, monkeypatch):
+    monkeypatch.setattr(fork_host, "_PATIENCE_SECONDS", 0.1)
+    server = psutil.Process(hanging._process.pid)
     fork_servers.clear()
-    fork_servers.give_back(handle)
-    assert wait_until(lambda: not handle.alive)
+    fork_servers.give_back(hanging)
+    assert wait_until(lambda: not hanging.alive)
 
     classifier = TimeConstrainedClassifier(GaussianNB(), time_limit=60, random_state=0)
     classifier.fit(make_pool().X, np.arange(200) % 3)

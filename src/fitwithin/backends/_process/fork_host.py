@@ -65,10 +65,7 @@ class ForkHost:
         self._modules = modules
         # If the server is gone, another one imports them before the first fork.
         with contextlib.suppress(ForkServerGone):
-            self._send_imports()
-
-    def _send_imports(self) -> None:
-        self._server.send(Request("import_modules", (module_search_path(), self._modules)))
+            self._server.import_modules(modules)
 
     def start_worker(self, setup: WorkerSetup, budget: Budget, files: Sequence[SharedFile] = ()) -> ForkedWorker:
         """Fork a worker, and send it the setup; raise TimeoutError, or LearnerDied."""
@@ -95,7 +92,7 @@ class ForkHost:
         self._former_servers.append(self._server)
         self._server = ForkServerHandle()
         try:
-            self._send_imports()
+            self._server.import_modules(self._modules)
             return self._server.fork(descriptors, budget)
         except ForkServerGone:
             raise LearnerDied("no process could be started for it") from None
@@ -181,7 +178,7 @@ class ForkServerHandle:
             theirs.close()
         self._answers: deque[Answer] = deque(maxlen=_KEPT_ANSWERS)
         # The first answer says that it has started.
-        self._n_answers = self._n_sent = 0
+        self._n_answers = self._n_sent = self._import_number = 0
         self._owing_since = time.monotonic()
         self._is_lost = False
 
@@ -232,6 +229,10 @@ class ForkServerHandle:
         with self._lock:
             return self._answers[number - self._n_answers]
 
+    def import_modules(self, modules: list[str]) -> None:
+        """Have the server import modules; raise ForkServerGone."""
+        self._import_number = self.send(Request("import_modules", (module_search_path(), modules)))
+
     def describe_end(self, pid: int, budget: Budget) -> str | None:
         """Describe how a worker ended; None if it has not. Raise TimeoutError, or ForkServerGone."""
         description: str | None = self._wait_for_answer(self.send(Request("describe_end", (pid,))), budget).value
@@ -279,8 +280,8 @@ class ForkServerHandle:
 
     def close(self) -> None:
         """End the server; it takes every descendant with it, or else this process kills them."""
-        # One that is stopped or hangs would stay for ever, and hold this program's standard output open.
-        if self._process.poll() is None and not self.alive:
+        # One that is stopped or hangs in an import would stay for ever, and hold this program's standard output open.
+        if self._process.poll() is None and (not self.alive or self._n_answers <= self._import_number):
             kill_descendants(self._process.pid)
             self._process.kill()
             self._is_lost = True
