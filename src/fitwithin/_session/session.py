@@ -167,12 +167,12 @@ class Session:
         past = self.past
         if past is None or not past.is_over(self.budget):
             return None
-        if self.lost is not None and self.checkpoint is not None:
-            self.checkpoint.report_older_model(past)
         reason = past.stop_reason if past.is_finished else "time"
         if past.stop_reason is None:
             # It was killed with nothing left to do.
             self.write(reason)
+        elif self.lost is not None and self.checkpoint is not None:
+            self.checkpoint.report_older_model(past)
         return reason
 
     def _teach(self) -> SessionResult:
@@ -252,7 +252,6 @@ class Session:
         self.checkpoint.write(self.state(reason), model, is_last=reason is not None)
 
     def _teach_until_stopped(self) -> StopReason:
-        reason: StopReason
         past = self.past
         try:
             if past is not None and self.lost is not None and not getattr(self.teacher, "fits_lost_model", False):
@@ -262,7 +261,7 @@ class Session:
             return self._run_loops()
         except OutOfTime as error:
             self._loop.status = str(error) or self._loop.status
-            reason = "time"
+            reason: StopReason = "time"
         except OutOfMemory as error:
             if self.selector.best is None:
                 raise no_memory_error(error, len(self._tracker.history) + 1, self._loop.activity) from None
