@@ -23,12 +23,7 @@ from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import LearnerDied, NotStorable, OutOfTime, UserInputError, join_names
 from fitwithin._core.install_command import require_libraries
 from fitwithin._core.log import LOGGER
-from fitwithin._session.checkpoint_folder import (
-    STATE_FILE,
-    CheckpointWriter,
-    lock_folder,
-    read_checkpoint,
-)
+from fitwithin._session.checkpoint_folder import STATE_FILE, CheckpointWriter, lock_folder, read_checkpoint
 from fitwithin._session.fingerprint import Fingerprint, find_differences, list_not_comparable
 from fitwithin._session.fit_state import FitState, ModelRecord
 from fitwithin.backends import PendingDump, SavedModel

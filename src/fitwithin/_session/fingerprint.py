@@ -14,14 +14,7 @@ from scipy import sparse
 from fitwithin._core.target import Array, Labels
 from fitwithin._pools.pool import Pool
 from fitwithin._pools.tables import is_frame, list_column_types
-from fitwithin._session.value_text import (
-    NOT_COMPARABLE,
-    NOT_COMPARED,
-    describe_value,
-    hash_columns,
-    name_type,
-    shorten,
-)
+from fitwithin._session.value_text import NOT_COMPARABLE, NOT_COMPARED, describe_value, hash_columns, name_type, shorten
 
 _SAMPLED_ROWS = 256
 """Rows of X whose values are compared, evenly spaced: on a disk that must seek, each may take 10 ms."""

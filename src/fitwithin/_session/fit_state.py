@@ -13,9 +13,6 @@ from fitwithin._core.budget import Budget
 from fitwithin._core.records import ClassCounts, Estimate, Rows, StopReason
 from fitwithin._core.rounds import ResumePoint, Round
 
-Marks = npt.NDArray[np.uint8]
-"""The use that each row was put to; see `RoundTracker`."""
-
 FINISHED: tuple[StopReason, ...] = ("all rows", "no gain", "no mistakes")
 """Stop reasons of a fit that more time would not change."""
 
@@ -73,7 +70,7 @@ class FitState:
     cost : dict
         The observations of the cost model.
     marks : array of uint8
-        The use that each row was put to.
+        The use that each row was put to; see `RoundTracker`.
     was_cut_short : bool
         Whether the last fit was stopped early.
     best : ModelRecord or None
@@ -94,7 +91,7 @@ class FitState:
     stop_reason: StopReason | None
     history: tuple[Round, ...]
     cost: Mapping[str, Any]
-    marks: Marks
+    marks: npt.NDArray[np.uint8]
     was_cut_short: bool
     best: ModelRecord | None
     validation_rows: Rows

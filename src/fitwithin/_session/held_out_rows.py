@@ -281,12 +281,11 @@ def encode_groups(groups: Any, n_rows: int) -> Codes:
         )
     if len(column) != n_rows:
         raise ValueError(f"groups has {len(column)} entries for {n_rows} rows; it must have one entry for each row.")
-    codes: Codes
     if isinstance(column, np.ndarray) and column.dtype.kind != "O":
         n_missing = int(np.count_nonzero(column != column))
         # Counting takes a tenth of the time of sorting.
         encoded = encode_integers(column, _COUNTED_RANGE * n_rows) or np.unique(column, return_inverse=True)
-        codes = encoded[1]
+        codes: Codes = encoded[1]
     else:
         numbers: dict[Hashable, int] = {}
         try:

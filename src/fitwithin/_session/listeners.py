@@ -32,11 +32,9 @@ class Listener(Protocol):
 
     def on_activity(self, activity: str, rows: int, candidate: int | None = None) -> None:
         """Note that the learner, or this candidate of a search, begins an activity with this number of rows."""
-        ...
 
     def on_round(self, finished: Round) -> None:
         """Note that a round is over."""
-        ...
 
 
 def _one_line(text: str, style: str) -> TextColumn:

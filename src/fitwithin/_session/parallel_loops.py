@@ -78,9 +78,8 @@ class ParallelLoops:
             self._condition.wait_for(lambda: self._n_begun == number)
             self._n_begun += 1
             self._condition.notify_all()
-            outcome: Outcome
             try:
-                outcome = loop.carry_out(self._requests[number])
+                outcome: Outcome = loop.carry_out(self._requests[number])
             except BaseException as error:
                 outcome = error
             self._note_end(loop, outcome)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.ensemble import VotingClassifier, VotingRegressor
@@ -18,14 +18,12 @@ from fitwithin._core.records import Estimate, Rows
 from fitwithin._core.target import Array
 from fitwithin._pools.pool import LabeledRows
 from fitwithin._pools.tables import take_rows
+from fitwithin._session.inputs.fit_inputs import FitInputs
+from fitwithin._session.result import SessionResult
 from fitwithin._session.selection import LEAST_VOTE_SECONDS, KeptModel
 from fitwithin.backends import FitSettings
 from fitwithin.backends._exam_predictions import ExamPredictions, Responder
 from fitwithin.backends._model_runner import ModelRunner
-
-if TYPE_CHECKING:
-    from fitwithin._session.inputs.fit_inputs import FitInputs
-    from fitwithin._session.result import SessionResult
 
 MAX_MEMBERS = 20
 """Models that are kept for a vote; more change little (Caruana et al., 2004)."""
