@@ -18,14 +18,6 @@ from fitwithin._tabular.target_column import TargetColumn
 from fitwithin._tabular.training_table import TrainingTable
 from fitwithin.viz._facts import list_facts
 
-_MAX_COLUMN_NAMES = 6
-"""Columns that are listed by name; more do not fit into a line."""
-
-
-_MAX_CLASS_NAMES = 8
-"""Classes that are listed by name; more do not fit into a line."""
-
-
 _MORE_TIME = 4
 """Times the limit, of the forecast after a training."""
 
@@ -59,7 +51,7 @@ def _columns_table(table: TrainingTable, encoding: str) -> Table:
             # An estimate if the chunk is a sample.
             n_missing = sum(table.chunk.table[name].null_count for name in names)
             missing_share = n_missing / max(len(names) * len(table.chunk), 1)
-            listed = f"{kind}: {join_names(names, _MAX_COLUMN_NAMES)}"
+            listed = f"{kind}: {join_names(names)}"
             cells = listed, str(len(names)), f"{missing_share:.1%}", description
             shown.add_row(*(Text(sanitize_line(cell)) for cell in cells))
     return shown
@@ -75,7 +67,7 @@ def _describe_target(target: TargetColumn) -> str:
     by_frequency = np.argsort(-counts, kind="stable")
     shares = [f"{target.values[i]} ({counts[i] / counts.sum():.1%})" for i in by_frequency]
     hint = " (--task regression treats them as values)" if target.values.dtype.kind in "iuf" else ""
-    return f"Target: {target.name}, {len(counts):,} classes: {join_names(shares, _MAX_CLASS_NAMES)}{hint}"
+    return f"Target: {target.name}, {len(counts):,} classes: {join_names(shares)}{hint}"
 
 
 def print_training_result(console: Console, card: ModelCard) -> None:
@@ -113,12 +105,12 @@ def print_model_card(console: Console, path: str, card: ModelCard) -> None:
     """Print the card of a model file."""
     training = card.training
     columns = [f"{column.name} ({column.type})" for column in card.columns]
-    needed = f"{len(columns)} columns: {join_names(columns, _MAX_COLUMN_NAMES)}"
+    needed = f"{len(columns)} columns: {join_names(columns)}"
     kind = "a checkpoint of a model" if training.get("checkpoint") else "a model"
     print_line(console, f"{path}: {kind} for {card.task}, trained {training.get('date', 'at an unknown time')}")
     lines = {
         "target": f"{card.target} ({card.target_type})",
-        "classes": join_names(card.classes, _MAX_CLASS_NAMES) if card.classes else "none: it predicts values",
+        "classes": join_names(card.classes) if card.classes else "none: it predicts values",
         "features": needed if card.columns else f"a matrix of {card.features} columns",
         "encoding": card.encoding,
         "types to trust": ", ".join(card.trust) or "none",
