@@ -22,7 +22,7 @@ from fitwithin._pools.reading_order import choose_reading_order
 from fitwithin._pools.sources.blocks import LabeledBlocks
 from fitwithin._pools.sources.opening import open_source
 from fitwithin._pools.spool import ArrayFormat, ArrowFormat, Spool, SpoolFormat, SpoolReader
-from fitwithin._pools.target_pass import TargetPass, encode_labels, read_groups, read_target, read_values, recode_labels
+from fitwithin._pools.target_pass import TargetPass, encode_labels, read_target, read_values, recode_labels
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -282,9 +282,8 @@ class DiskPool(BlockPool):
 
         source = open_source(**given, spool=folder, check=check)
         found = read_target(source, regression=regression, check=check)
-        groups = read_groups(source, check)
         if hold_out is not None:
-            found = hold_out(found, groups, source.n_validation_blocks)
+            found = hold_out(found, found.groups, source.n_validation_blocks)
         return cls(source, found, seed, budget, folder)
 
     @property

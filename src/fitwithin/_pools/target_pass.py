@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +27,6 @@ from fitwithin._pools.sources.blocks import LabeledBlocks
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-T = TypeVar("T")
 
 _CHECK_SECONDS = 0.05
 """Seconds between two looks at the time, while a block is read."""
@@ -53,12 +51,15 @@ class TargetPass:
         Rows of each block.
     target : Labels or Values
         The labels, in the order of the data set, or the type of the values, without any rows.
+    groups : array of int or None, default=None
+        A number for the group of each row, in the order of the data set.
     parts : array of uint8 or None, default=None
         0 for a training row, 1 for a validation row, 2 for a holdout row; None without held-out rows.
     """
 
     block_rows: npt.NDArray[np.int64]
     target: Target
+    groups: Array | None = None
     parts: Array | None = None
 
     @property
@@ -88,16 +89,17 @@ class TargetPass:
 
 @dataclass(frozen=True, eq=False)
 class BlockTarget:
-    """The target of one block: its classes and the code of each row, which a regression has not, and its weights."""
+    """The target of one block: its classes and the code of each row, which a regression has not; weights and groups."""
 
     n_rows: int
     classes: Array
     codes: Array
     weight: float
+    groups: pa.ChunkedArray | None = None
 
 
 def read_target(source: LabeledBlocks, *, regression: bool, check: Callable[[], None] = lambda: None) -> TargetPass:
-    """Read the target and the weights of every block.
+    """Read the target, the weights and the groups of every block.
 
     Parameters
     ----------
@@ -111,15 +113,25 @@ def read_target(source: LabeledBlocks, *, regression: bool, check: Callable[[], 
     Raises
     ------
     UserInputError
-        If there are no rows, or a label, a value or a weight is missing.
+        If there are no rows, or a label, a value, a weight or a group is missing.
     ValueError
         If the labels are no classes, or there is only one class.
     """
-    read_block = partial(read_block_target, source, regression=regression)
-    return merge_targets(list(_read_blocks(read_block, source.n_blocks, check)), source.weight, regression=regression)
+    threads = ThreadPoolExecutor(_N_THREADS, thread_name_prefix="fitwithin-labels")
+    read_block, blocks = partial(read_block_target, source, regression=regression), []
+    try:
+        for future in [threads.submit(read_block, number) for number in range(source.n_blocks)]:
+            while not wait([future], _CHECK_SECONDS).done:
+                check()
+            check()
+            blocks.append(future.result())
+    finally:
+        # Nobody waits for a disk that does not answer.
+        threads.shutdown(wait=False, cancel_futures=True)
+    return merge_targets(blocks, source.weight, source.group, regression=regression)
 
 
-def merge_targets(blocks: list[BlockTarget], weight: str | None, *, regression: bool) -> TargetPass:
+def merge_targets(blocks: list[BlockTarget], weight: str | None, group: str | None, *, regression: bool) -> TargetPass:
     """Return what is known of the targets of all blocks; raise as `read_target` does."""
     block_rows = np.array([block.n_rows for block in blocks], dtype=np.int64)
     if not block_rows.sum():
@@ -129,31 +141,16 @@ def merge_targets(blocks: list[BlockTarget], weight: str | None, *, regression: 
             f"The sample weights in the column {weight!r} sum to zero or less.",
             "Give at least one row a weight greater than zero.",
         )
+    groups = None if group is None else number_groups((block.groups for block in blocks), group)
     if regression:
-        return TargetPass(block_rows, Values(np.zeros(0, np.result_type(*{block.classes.dtype for block in blocks}))))
+        dtype = np.result_type(*{block.classes.dtype for block in blocks})
+        return TargetPass(block_rows, Values(np.zeros(0, dtype)), groups)
     classes = np.unique(np.concatenate([block.classes for block in blocks if len(block.classes)]))
     if classes.dtype.kind == "f":
         check_classification_targets(np.repeat(classes, 2))
     refuse_single_class(classes, block_rows.sum())
     codes = np.concatenate([recode_labels(block.classes, block.codes, classes) for block in blocks])
-    return TargetPass(block_rows, Labels(classes, codes, count_codes(codes, len(classes))))
-
-
-def read_groups(source: LabeledBlocks, check: Callable[[], None] = lambda: None) -> Array | None:
-    """Return a number for the group of each row, in the order of the data set; None if there are no groups.
-
-    Raises
-    ------
-    UserInputError
-        If a group is missing.
-    """
-    read = partial(read_block_groups, source)
-    return None if source.group is None else number_groups(_read_blocks(read, source.n_blocks, check), source.group)
-
-
-def read_block_groups(source: LabeledBlocks, number: int) -> pa.ChunkedArray | None:
-    """Return the group of each row of one block; None if there are no groups."""
-    return None if source.group is None else source.blocks.read(number, [source.group])[0]
+    return TargetPass(block_rows, Labels(classes, codes, count_codes(codes, len(classes))), groups)
 
 
 def number_groups(blocks: Iterable[pa.ChunkedArray], name: str) -> Array:
@@ -168,25 +165,12 @@ def number_groups(blocks: Iterable[pa.ChunkedArray], name: str) -> Array:
     return numbers
 
 
-def _read_blocks(read_block: Callable[[int], T], n_blocks: int, check: Callable[[], None]) -> Iterator[T]:
-    threads = ThreadPoolExecutor(_N_THREADS, thread_name_prefix="fitwithin-labels")
-    try:
-        for future in [threads.submit(read_block, number) for number in range(n_blocks)]:
-            while not wait([future], _CHECK_SECONDS).done:
-                check()
-            check()
-            yield future.result()
-    finally:
-        # Nobody waits for a disk that does not answer.
-        threads.shutdown(wait=False, cancel_futures=True)
-
-
 def read_block_target(source: LabeledBlocks, number: int, *, regression: bool) -> BlockTarget:
-    """Read the target and the weights of one block."""
-    names = [source.target] if source.weight is None else [source.target, source.weight]
-    table = source.blocks.read(number, names)
+    """Read the target, the weights and the groups of one block."""
+    table = source.blocks.read(number, [*filter(None, (source.target, source.weight, source.group))])
     try:
-        return summarize_target(table, *names, regression=regression)
+        found = summarize_target(table, source.target, source.weight, regression=regression)
+        return found if source.group is None else replace(found, groups=table[source.group])
     except UserInputError as error:
         raise UserInputError(f"{source.blocks.name_block(number)}: {error.sentence}", error.hint) from None
 

@@ -65,8 +65,9 @@ class ClusterPool(BlockPool):
         hold_out: HoldOut,
     ) -> None:
         parts = open_parts(cluster, given)
-        targets, groups = parts.read_targets(regression=regression)
-        found = hold_out(merge_targets(targets, parts.weight, regression=regression), groups, parts.n_validation_blocks)
+        targets = parts.read_targets(regression=regression)
+        found = merge_targets(targets, parts.weight, parts.group, regression=regression)
+        found = hold_out(found, found.groups if parts.groups is None else parts.groups, parts.n_validation_blocks)
         super().__init__(found, parts.empty, seed, budget, parts)
         self._cluster = cluster
         self._submit = parts.submit

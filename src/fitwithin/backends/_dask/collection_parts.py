@@ -9,12 +9,11 @@ import numpy as np
 from dask import delayed
 
 from fitwithin._core.exceptions import UserInputError, join_names, require_columns
-from fitwithin._core.target import Array
 from fitwithin._pools.block_pool import Place
 from fitwithin._pools.sources.blocks import LabeledBlocks
 from fitwithin._pools.sources.opening import open_blocks, open_source
 from fitwithin._pools.tables import find_input_kind, is_lazy_frame, list_column_types
-from fitwithin._pools.target_pass import BlockTarget, number_groups
+from fitwithin._pools.target_pass import BlockTarget
 from fitwithin.backends._dask.cluster import PRIORITY, Cluster
 from fitwithin.backends._dask.estimator_inputs import check_columns
 from fitwithin.backends._dask.reading_tasks import (
@@ -48,6 +47,8 @@ class FileParts:
         The features without rows.
     """
 
+    groups: Any = None
+
     def __init__(
         self,
         cluster: Cluster,
@@ -65,15 +66,14 @@ class FileParts:
         self.empty = empty.astype(self._dtypes)
         self.rests, self.is_shuffled = self._source.rests, self._source.is_shuffled
         self.n_validation_blocks = self._source.n_validation_blocks
-        self.weight = self._source.weight
+        self.weight, self.group = self._source.weight, self._source.group
 
-    def read_targets(self, *, regression: bool) -> tuple[list[BlockTarget], Array | None]:
-        """Return the target of each block, and the group of each row if there are groups."""
+    def read_targets(self, *, regression: bool) -> list[BlockTarget]:
+        """Return the target of each block."""
         n_tasks = _TASKS_PER_WORKER * len(self._cluster.wait_for_workers())
         numbers = [part.tolist() for part in np.array_split(np.arange(self._source.n_blocks), n_tasks) if len(part)]
         tasks = [self._cluster.submit(read_file_targets, self._opened, part, regression) for part in numbers]
-        targets, groups = _split([pair for part in self._cluster.client.gather(tasks) for pair in part])
-        return targets, None if self._source.group is None else number_groups(groups, self._source.group)
+        return [target for part in self._cluster.client.gather(tasks) for target in part]
 
     def submit(self, place: Place) -> Any:
         """Have a worker read rows; return the future of `LabeledRows`."""
@@ -111,7 +111,8 @@ class CollectionParts:
         self, cluster: Cluster, X: Any, y: Any, sample_weight: Any, groups: Any, X_val: Any = None, y_val: Any = None
     ) -> None:
         self._cluster = cluster
-        self._groups = groups
+        self.group: str | None = groups if isinstance(groups, str) else None
+        self.groups: Any = None if isinstance(groups, str) else groups
         self.weight = (
             sample_weight if isinstance(sample_weight, str) else None if sample_weight is None else "sample_weight"
         )
@@ -160,19 +161,18 @@ class CollectionParts:
         self._named.append(self._X[-1] if self._features is not None else None)
         self.n_validation_blocks = 1
 
-    def read_targets(self, *, regression: bool) -> tuple[list[BlockTarget], Array | None]:
-        """Return the target of each partition, and the group of each row if there are groups."""
-        groups = self._groups if isinstance(self._groups, str) else None
+    def read_targets(self, *, regression: bool) -> list[BlockTarget]:
+        """Return the target of each partition."""
         read = delayed(read_partition_target, pure=False)
         parts = enumerate(zip(self._named, self._y, self._weights, strict=True))
-        tasks = [read(*part, groups, number, regression=regression) for number, part in parts]
-        targets, columns = _split(self._cluster.client.gather(self._cluster.client.compute(tasks, priority=PRIORITY)))
+        tasks = [read(*part, self.group, number, regression=regression) for number, part in parts]
+        targets = self._cluster.client.gather(self._cluster.client.compute(tasks, priority=PRIORITY))
         kinds = {target.classes.dtype.kind in "OUS" for target in targets if len(target.classes)}
         if len(kinds) > 1:
             raise ValueError(
                 "The labels in y are text in some partitions and numbers in others. Convert them to one type."
             )
-        return targets, self._groups if groups is None else number_groups(columns, groups)
+        return list(targets)
 
     def submit(self, place: Place) -> Any:
         """Have a worker compute a partition; return the future of `LabeledRows`."""
@@ -234,11 +234,6 @@ def _open_files(given: dict[str, Any], columns: list[str] | None) -> LabeledBloc
     if columns is not None:
         given["X"] = open_blocks(given["X"], columns, split_large=True)
     return open_source(**given)
-
-
-def _split(found: list[tuple[BlockTarget, Any]]) -> tuple[list[BlockTarget], list[Any]]:
-    """Return the targets of all blocks, and the groups of their rows."""
-    return [target for target, _ in found], [groups for _, groups in found]
 
 
 def _choose_features(X: Any, *given: Any) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from fitwithin._pools.block_pool import Place
 from fitwithin._pools.pool import LabeledRows
 from fitwithin._pools.sources.blocks import LabeledBlocks
 from fitwithin._pools.tables import take_rows
-from fitwithin._pools.target_pass import BlockTarget, read_block_groups, read_block_target, summarize_target
+from fitwithin._pools.target_pass import BlockTarget, read_block_target, summarize_target
 
 TARGET = "y"
 WEIGHT = "sample_weight"
@@ -25,12 +26,9 @@ def number_rows(X: Any, place: Place, table: pa.Table, target: str, weight: str 
     return LabeledRows(take_rows(X, order), y, {} if weights is None else {WEIGHT: weights})
 
 
-def read_file_targets(source: LabeledBlocks, numbers: Sequence[int], regression: bool) -> list[tuple[BlockTarget, Any]]:
+def read_file_targets(source: LabeledBlocks, numbers: Sequence[int], regression: bool) -> list[BlockTarget]:
     """Read the target of some blocks of files, and the group of each row if there are groups."""
-    return [
-        (read_block_target(source, number, regression=regression), read_block_groups(source, number))
-        for number in numbers
-    ]
+    return [read_block_target(source, number, regression=regression) for number in numbers]
 
 
 def read_file_rows(source: LabeledBlocks, place: Place, dtypes: dict[str, Any]) -> LabeledRows:
@@ -42,16 +40,18 @@ def read_file_rows(source: LabeledBlocks, place: Place, dtypes: dict[str, Any]) 
 
 
 def read_partition_target(
-    X: Any, y: Any, weights: Any, groups: Any, number: int, *, regression: bool
-) -> tuple[BlockTarget, Any]:
+    X: Any, y: Any, weights: Any, group: str | None, number: int, *, regression: bool
+) -> BlockTarget:
     """Return the target of a partition, and the group of each row if there are groups.
 
     Parameters
     ----------
     X : frame or None
         The columns that are given by name.
-    y, weights, groups : str, array-like or None
+    y, weights : str, array-like or None
         The name of a column of X, or values.
+    group : str or None
+        The name of a column of X.
     number : int
         The partition's.
     regression : bool
@@ -64,7 +64,8 @@ def read_partition_target(
         column = f"The column {y if isinstance(y, str) else 'y'!r}"
         sentence = error.sentence.replace(f"The column {TARGET!r}", column)
         raise UserInputError(f"Partition {number} of X: {sentence}", error.hint) from None
-    return found, None if groups is None else pa.chunked_array([pa.array(np.asarray(X[groups]), from_pandas=True)])
+    groups = None if group is None else pa.chunked_array([pa.array(np.asarray(X[group]), from_pandas=True)])
+    return replace(found, groups=groups)
 
 
 def read_partition(
