@@ -23,9 +23,6 @@ _DELIMITERS = ",;\t|"
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 
 
-_LINE_END = re.compile(r"[\r\n]")
-
-
 _COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 """Arrow's names of the compressions that it reads itself."""
 
@@ -141,5 +138,5 @@ def _detect_delimiter(start: str) -> str:
     >>> _detect_delimiter('age;"city, country";label')
     ';'
     """
-    line = _LINE_END.split(_QUOTED.sub("", start), 1)[0]
+    line = _QUOTED.sub("", start).replace("\r", "\n").partition("\n")[0]
     return max(_DELIMITERS, key=line.count)
