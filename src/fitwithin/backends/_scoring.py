@@ -138,13 +138,12 @@ def try_scoring(scoring: Scoring, name: Any, training: Pool, *, weighted: bool) 
         # The values of a data set on disk are not known before they are read.
         knows_values = isinstance(target, Labels) or bool(target.column.min() < target.column.max())
         return replace(scoring, is_proven=problem is None and knows_values)
-    is_classified = isinstance(target, Labels)
     kind = f"which has {len(target.classes)} classes" if isinstance(target, Labels) else "which holds numbers"
     others = [other for other in get_scorer_names() if isinstance(name, str) and other.startswith(f"{name}_")]
     works = (other for other in others if find_problem(get_scorer(other))[0] is None)
     raise ScoringFailed(
         f"scoring={name!r} cannot score this target, {kind}{', with weights' if weighted else ''}: {problem}.",
-        f"Pass a metric that can, such as {next(works, 'balanced_accuracy' if is_classified else 'r2')!r}.",
+        f"Pass a metric that can, such as {next(works, 'r2' if scoring.regression else 'balanced_accuracy')!r}.",
     ) from cause
 
 

@@ -151,8 +151,7 @@ def _uses_own_early_stopping(learner: Any, X: Any, params: Mapping[str, Any]) ->
     if params.get("X_val") is not None or params.get("y_val") is not None:
         return True
     if learner.early_stopping == "auto":
-        n_rows = int(X.shape[0] if hasattr(X, "shape") else len(X))
-        return n_rows > _AUTO_EARLY_STOPPING_ROWS
+        return len(X) > _AUTO_EARLY_STOPPING_ROWS
     return bool(learner.early_stopping)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -156,9 +157,7 @@ def _uses_fit_of(learner: Any, cls: type) -> bool:
 
 def name_family(cls: type) -> str:
     """Return the name that a library's classifier, regressor and ranker have in common."""
-    name = cls.__qualname__
-    for kind in ("Classifier", "Regressor", "Ranker"):
-        name = name.removesuffix(kind)
+    name = re.sub(r"(Classifier|Regressor|Ranker)$", "", cls.__qualname__)
     return f"{cls.__module__.partition('.')[0]}.{name}"
 
 
