@@ -118,7 +118,7 @@ class HomeWorker:
 
     def score(self, selected: Mask) -> ScoreReport:
         """Score the newest model from the answers of all exams."""
-        report: ScoreReport = self._run("score", selected)
+        report: ScoreReport = self._run("learner.score", selected)
         return report
 
     def bring_model(self) -> ModelBytes:
@@ -129,7 +129,7 @@ class HomeWorker:
     def _model(self) -> Any:
         """Return the newest model, as a future that any worker can take."""
         if self._newest is None:
-            self._newest = self._submit("pickle_model", self._lesson, home=self.address)
+            self._newest = self._submit("learner.pickle_model", self._lesson, home=self.address)
         return self._newest
 
     def _submit(self, method: str, *arguments: Any, home: str | None = None) -> Any:

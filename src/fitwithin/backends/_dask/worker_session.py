@@ -9,6 +9,7 @@ import contextlib
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,9 @@ from distributed import secede
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, OutOfTime
-from fitwithin._core.records import Exam, Mask, Purpose, Rows
+from fitwithin._core.records import Exam, Purpose, Rows
 from fitwithin._pools.pool import LabeledRows
-from fitwithin.backends._base import ExamReport, FitReport, ScoreReport
+from fitwithin.backends._base import ExamReport, FitReport
 from fitwithin.backends._dask.partitions import join_rows
 from fitwithin.backends._dask.worker_runner import ExamPart, ModelBytes, SessionSetup, WorkerRunner
 from fitwithin.backends._exam_predictions import ExamPredictions
@@ -112,10 +113,6 @@ class RunnerTasks:
         if len(missing):
             received.append(missing, join_rows(parts, np.argsort(np.argsort(missing))))
 
-    def pickle_model(self, lesson: int) -> ModelBytes:
-        """Return the newest model, which is that of this lesson, for other workers and for the program."""
-        return self.learner.pickle_model(lesson)
-
     def examine_partition(
         self,
         model: Any,
@@ -130,7 +127,7 @@ class RunnerTasks:
         Parameters
         ----------
         model : ModelBytes or Exception
-            The result of `pickle_model`.
+            The result of `WorkerRunner.pickle_model`.
         margins : bool
             Whether to report margins.
         kill_after : float or None
@@ -172,10 +169,6 @@ class RunnerTasks:
         report = self.learner.add_answers(answers if order is None else answers.take(order), purpose)
         peak = max((peak for peak in (*peaks, self.learner.peak_memory) if peak is not None), default=None)
         return replace(report, exam_seconds=report.exam_seconds + max(seconds), peak_memory=peak)
-
-    def score(self, selected: Mask) -> ScoreReport:
-        """Score the newest model over the answers of all exams."""
-        return self.learner.score(selected)
 
 
 class WorkerSession:
@@ -253,7 +246,7 @@ def open_session(key: str, seconds: float) -> WorkerSession:
 
 
 def run_task(setup: SessionSetup, seconds: float, number: int, attempt: int, method: str, *arguments: Any) -> Any:
-    """Call a method of `RunnerTasks` on this worker; what an earlier attempt left here is not used. See `unwrap`.
+    """Call a method of `RunnerTasks`, or of its learner; what an earlier attempt left here is not used. See `unwrap`.
 
     Parameters
     ----------
@@ -264,13 +257,13 @@ def run_task(setup: SessionSetup, seconds: float, number: int, attempt: int, met
     number, attempt : int
         The program's runner, and the number of workers that it has trained on.
     method : str
-        Name of the method.
+        Name of the method, such as "fit" or "learner.score".
     *arguments : object
         Its arguments.
     """
     try:
         tasks = open_session(setup.key, seconds).open_runner(number, attempt, setup)
-        return getattr(tasks, method)(*arguments)
+        return attrgetter(method)(tasks)(*arguments)
     except _FAILURES as failure:
         return failure
     except TimeoutError:
