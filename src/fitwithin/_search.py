@@ -18,6 +18,7 @@ from sklearn.utils import Tags, check_random_state, get_tags
 from fitwithin._class_scores import ClassScoresMixin
 from fitwithin._core.budget import Budget, TimeLimit, parse_row_seconds
 from fitwithin._core.cores import count_jobs, count_threads
+from fitwithin._core.cost import CostEstimates
 from fitwithin._core.memory_limit import MemoryLimit
 from fitwithin._core.rounds import OnRound
 from fitwithin._estimator import TimeConstrainedEstimator, inherit_tags
@@ -34,7 +35,7 @@ from fitwithin._session.session import Session
 from fitwithin._session.value_text import describe_value, shorten
 from fitwithin._session.vote import MAX_MEMBERS, make_vote
 from fitwithin.backends import Backend
-from fitwithin.backends._early_stopping.registry import find_early_stopping, knows_steps
+from fitwithin.backends._early_stopping.registry import find_early_stopping, find_traits, knows_steps
 from fitwithin.backends._metrics import Scorer
 from fitwithin.teachers import Teacher
 from fitwithin.teachers._search.contender import describe_settings
@@ -218,7 +219,7 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
             for number, space in enumerate(learner.make_spaces(self._describe_shape(inputs))):
                 seed, first = int(random.randint(MAX_SEED)), own_starts if number == 0 else []
                 entrants.append(
-                    Entrant(len(entrants), estimator, space, first, seed, _find_early_stopping, tries_own=number == 0)
+                    Entrant(len(entrants), estimator, space, first, seed, _estimate_costs, tries_own=number == 0)
                 )
                 self._learner_names.append(learner.name)
         self._teacher = teacher
@@ -317,5 +318,8 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         return tags
 
 
-def _find_early_stopping(estimator: Any) -> tuple[bool, bool]:
-    return find_early_stopping(estimator) is not None, knows_steps(estimator)
+def _estimate_costs(estimator: Any, costs: CostEstimates) -> CostEstimates:
+    can_stop_early = find_early_stopping(estimator) is not None
+    return costs.for_other_learner(
+        find_traits(estimator), can_stop_early=can_stop_early, knows_steps=knows_steps(estimator)
+    )

@@ -7,7 +7,6 @@ from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin._core.cost import CostEstimates
-from fitwithin.teachers._search import entrant as entrants
 from fitwithin.teachers._search.entrant import Entrant
 from fitwithin.teachers._search.parameters import Choice, FloatRange, IntRange, make_key
 from fitwithin.teachers._search.space import Space
@@ -18,21 +17,11 @@ def try_all(entrant, most=100):
     tried = []
     while len(tried) < most and (values := entrant.suggest(lambda reference, ratio: 1000.0)) is not None:
         contender = entrant.make_contender(len(tried), values, CostEstimates())
-        entrant.tell(contender, 1.0 / (1 + len(tried)), 0.1, 1000)
+        entrant.tell(contender, 1.0 / (1 + len(tried)), 0.1)
         tried.append(values)
     return tried
 
 
-@pytest.fixture(params=["installed", "missing"])
-def flaml(request, monkeypatch):
-    """Whether frugal search can be used."""
-    if request.param == "missing":
-        monkeypatch.setattr(entrants, "find_spec", lambda name: None)
-    else:
-        pytest.importorskip("flaml")
-
-
-@pytest.mark.usefixtures("flaml")
 @pytest.mark.parametrize("seed", range(3))
 def test_a_small_space_is_tried_to_its_end_and_no_settings_twice(seed):
     space = Space(
@@ -46,7 +35,6 @@ def test_a_small_space_is_tried_to_its_end_and_no_settings_twice(seed):
     assert entrant.suggest(lambda reference, ratio: 1000.0) is None
 
 
-@pytest.mark.usefixtures("flaml")
 @pytest.mark.parametrize("seed", range(3))
 def test_the_cheap_settings_are_tried_first(seed):
     space = Space({"max_depth": IntRange(1, 9), "min_samples_leaf": stats.randint(1, 4)}, {"max_depth": 1})
@@ -54,7 +42,6 @@ def test_the_cheap_settings_are_tried_first(seed):
     assert try_all(Entrant(0, DecisionTreeClassifier(), space, [], seed), 1)[0]["max_depth"] == 1
 
 
-@pytest.mark.usefixtures("flaml")
 def test_the_same_seed_gives_the_same_settings():
     space = Space({"max_depth": IntRange(1, 99), "ccp_alpha": FloatRange(0.0, 1.0)}, {"max_depth": 1})
 
@@ -64,21 +51,18 @@ def test_the_same_seed_gives_the_same_settings():
     assert one != other
 
 
-@pytest.mark.usefixtures("flaml")
 def test_a_space_of_one_setting_is_tried_once():
     space = Space({"splitter": Choice(("random",)), "ccp_alpha": FloatRange(0.5, 0.5)})
 
     assert try_all(Entrant(0, DecisionTreeClassifier(), space, [], 0)) == [{"splitter": "random", "ccp_alpha": 0.5}]
 
 
-@pytest.mark.usefixtures("flaml")
 def test_a_distribution_whose_draws_repeat_ends():
     entrant = Entrant(0, DecisionTreeClassifier(), Space({"max_depth": stats.randint(1, 4)}), [], 0)
 
     assert len(try_all(entrant)) == 3
 
 
-@pytest.mark.usefixtures("flaml")
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_the_learners_own_values_are_not_tried_again(seed):

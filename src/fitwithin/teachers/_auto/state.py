@@ -12,6 +12,7 @@ from fitwithin._core.records import Exam, Lesson, LessonReport, Rows, make_limit
 from fitwithin._core.rounds import ResumePoint
 from fitwithin._pools.decks.deck import SMALL_POOL_ROWS, Deck, count_validation_rows
 from fitwithin.teachers._base import Subgenerator
+from fitwithin.teachers._learning_curve import ERROR_EXPONENT, find_error_exponent
 
 # The first lesson: the insurance
 _FIRST_FRACTION = 0.005  # of the pool: the paper's m0
@@ -19,10 +20,6 @@ _MIN_FIRST_ROWS = 250  # the cost of fewer rows says little about the cost of ma
 _MAX_FIRST_ROWS = 2_000  # more say no more about the cost
 _MAX_FIRST_FRACTION = 0.1  # of the pool, which `_MIN_FIRST_ROWS` may take of a small one
 _MIN_SPLIT_ROWS = 20  # a pool with fewer rows is taught whole, without an estimate
-
-# Errors fall with the rows to the power of minus this: before anything is known, and at most
-ERROR_EXPONENT = 0.25
-_MAX_ERROR_EXPONENT = 0.75
 
 # Exams, as fractions of the time left
 _FIRST_EXAM_TIME = 0.006  # for the first one, which tells how many validation rows all models are examined on
@@ -111,7 +108,7 @@ class TeachingState:
         """Return the power of the rows, times minus one, with which errors fell from the first lesson to this one."""
         if n_rows <= self.n_first or not 0 < error < self._first_error:
             return ERROR_EXPONENT
-        return min(_MAX_ERROR_EXPONENT, math.log(self._first_error / error) / math.log(n_rows / self.n_first))
+        return find_error_exponent(self.n_first, self._first_error, n_rows, error)
 
     def list_rows(self, count: int) -> Rows:
         """Return the first rows of the order, which grows for that."""

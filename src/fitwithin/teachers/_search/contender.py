@@ -10,10 +10,8 @@ from typing import Any
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory
 from fitwithin._core.preference import Candidate, paired_error
 from fitwithin._core.records import Answers, Estimate, LessonReport
+from fitwithin.teachers._learning_curve import ERROR_EXPONENT, find_error_exponent, find_error_share
 from fitwithin.teachers._search.space import Settings
-
-# score(n) = a - b n^-0.5: the commonest exponent of learning curves.
-_CURVE_EXPONENT = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +67,8 @@ class Contender(Candidate):
         Whether it was killed because its share of the time was over.
     n_steps : int or None
         Steps of a complete fit; None if they are unknown.
+    promise : float
+        Score expected of it after its last trial, on the rows that a last fit could have.
     """
 
     learner: int = 0
@@ -78,6 +78,7 @@ class Contender(Candidate):
     error: Exception | None = None
     was_killed: bool = False
     n_steps: int | None = None
+    promise: float = -math.inf
 
     @property
     def is_alive(self) -> bool:
@@ -118,37 +119,31 @@ class Contender(Candidate):
         return next((trial for trial in reversed(self.trials) if trial.n_rows == n_rows), None)
 
     @property
-    def slope(self) -> float | None:
-        """`b` of the learning curve through the last two sizes; None if there is one size only."""
-        points = {trial.n_rows: trial.score.value for trial in self.trials if not trial.was_cut_short}
-        if len(points) < 2:
+    def exponent(self) -> float | None:
+        """By which its errors fall, from its last two sizes; None if there is one size only."""
+        errors = {trial.n_rows: _find_error(trial.score.value) for trial in self.trials if not trial.was_cut_short}
+        if len(errors) < 2:
             return None
-        less, more = sorted(points)[-2:]
-        return max(0.0, (points[more] - points[less]) / find_gain(less, more, 1.0))
+        less, more = sorted(errors)[-2:]
+        return find_error_exponent(less, errors[less], more, errors[more])
 
-    def expect_score(self, n_rows: int, slope: float = 0.0) -> float:
-        """Return the score expected on more rows than the last trial's; `slope` is used if one size is known."""
+    def expect_score(self, n_rows: int, exponent: float) -> float:
+        """Return the score expected on more rows than the last trial's; `exponent` is used if one size is known."""
         if self.last is None:
             return -math.inf
-        own = self.slope
-        return self.score + find_gain(self.last.n_rows, n_rows, slope if own is None else own)
+        own = exponent if self.exponent is None else self.exponent
+        return self.score + (1 - find_error_share(self.n_rows, n_rows, own)) * _find_error(self.score)
 
 
-def find_slope(contenders: Sequence[Contender]) -> float:
-    """Return the slope of the contender with the most rows; see `Contender.slope`."""
-    known = [(one.n_rows, one.slope) for one in contenders if one.slope is not None]
-    return max(known)[1] if known else 0.0
+def find_exponent(contenders: Sequence[Contender]) -> float:
+    """Return the exponent of the contender with the most rows; see `Contender.exponent`."""
+    known = [(one.n_rows, one.exponent) for one in contenders if one.exponent is not None]
+    return max(known)[1] if known else ERROR_EXPONENT
 
 
-def find_gain(n_rows: int, more: int, slope: float) -> float:
-    """Return the gain from more rows by a learning curve.
-
-    Examples
-    --------
-    >>> find_gain(10_000, 40_000, slope=2.0)
-    0.01
-    """
-    return slope * float(n_rows**-_CURVE_EXPONENT - max(more, n_rows) ** -_CURVE_EXPONENT)
+def _find_error(score: float) -> float:
+    """Return what a score is short of the best one: 1 for accuracy and the like, else 0."""
+    return 1 - score if 0 <= score <= 1 else abs(score)
 
 
 def describe_settings(settings: dict[str, Any]) -> str:

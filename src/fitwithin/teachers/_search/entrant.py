@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterator
-from importlib.util import find_spec
 from itertools import combinations
 from typing import Any
 
@@ -13,11 +13,11 @@ from sklearn.utils import check_random_state
 from fitwithin._core.cost import CostEstimates
 from fitwithin.teachers._search.contender import Contender
 from fitwithin.teachers._search.frugal_suggester import FrugalSuggester
-from fitwithin.teachers._search.parameters import Choice, is_number, make_key
+from fitwithin.teachers._search.parameters import Choice, FloatRange, is_number, make_key
 from fitwithin.teachers._search.space import Settings, Space
 
-FindEarlyStopping = Callable[[Any], tuple[bool, bool]]
-"""Whether a learner can be told to stop early, and whether it knows the number of its steps."""
+EstimateCosts = Callable[[Any, CostEstimates], CostEstimates]
+"""Cost estimates of an estimator, from those of another one: with the same deadline and memory limit."""
 
 CountSteps = Callable[[Contender, float], float]
 """Steps that the time allows, by a contender with known steps and the leaves of a tree as times its leaves."""
@@ -47,8 +47,8 @@ class Entrant:
         Hyperparameters to try first.
     seed : int
         Seed of the suggestions.
-    find_early_stopping : callable, optional
-        Whether an estimator can be told to stop early, and whether it knows the number of its steps.
+    estimate_costs : callable, optional
+        Makes the cost estimates of a candidate; see `EstimateCosts`.
     tries_own : bool, default=True
         Whether the learner's own hyperparameters are tried; another entrant of the same learner may do so.
 
@@ -67,14 +67,14 @@ class Entrant:
         space: Space | None,
         starts: list[Settings],
         seed: int,
-        find_early_stopping: FindEarlyStopping = lambda _: (False, False),
+        estimate_costs: EstimateCosts = lambda _, costs: costs.for_other_learner(),
         *,
         tries_own: bool = True,
     ) -> None:
         self.number = number
         self.estimator = estimator
         self.space = Space({}) if space is None else space
-        self.find_early_stopping = find_early_stopping
+        self._estimate_costs = estimate_costs
         self.tries_own = tries_own
         self.seconds = 0.0
         self.contenders: list[Contender] = []
@@ -85,10 +85,6 @@ class Entrant:
         self._random = check_random_state(seed)
         self._suggester: FrugalSuggester | None = None
         self._known: dict[Hashable, Contender] = {}
-        # Scores as on the first subset, what the leader has gained since, and the rows of the present subset.
-        self._scores: dict[Contender, float] = {}
-        self._gain = 0.0
-        self._n_rows = 0
 
     @property
     def is_out(self) -> bool:
@@ -130,8 +126,7 @@ class Entrant:
             return
         if not any(one.settings for one in self.contenders):
             yield self.space.complete({}, self._random)
-        if find_spec("flaml") is not None:
-            yield from self._list_suggestions()
+        yield from self._list_suggestions()
         yield from (self.space.sample(self._random) for _ in range(_MAX_DRAWS))
 
     def _list_suggestions(self) -> Iterator[Settings]:
@@ -143,7 +138,7 @@ class Entrant:
                 yield settings
                 # They were not taken: their score is known, or they would fail.
                 known = self._find(settings)
-                self._suggester.tell(settings, None if known is None else self._scores.get(known), 0.0)
+                self._suggester.tell(settings, None if known is None else known.promise)
 
     def _fit_to_time(self, settings: Settings, count_steps: CountSteps) -> Settings:
         known = [one for one in self.contenders if one.is_alive and one.n_steps]
@@ -154,13 +149,19 @@ class Entrant:
         return self.space.limit_steps(settings, count_steps(reference, new / own if own and new else 1.0))
 
     def _find_start(self) -> tuple[Settings | None, float | None]:
-        """Return the best hyperparameters so far and their score; None for the cheap ones, if no others are known."""
-        best = max(self._scores, key=self._scores.__getitem__, default=None)
-        if best is None or not (self.space.portfolio or best.settings):
-            return None, None
-        # The learner's own values may be None, or text such as "sqrt", which no search can move from.
-        own = {name: value for name, value in self._own_values.items() if is_number(value)}
-        return best.settings or own, self._scores[best]
+        """Return the best hyperparameters so far that are in the space, and their score; None if there are none."""
+        known = [one for one in self.contenders if math.isfinite(one.promise) and self._is_in_space(one.settings)]
+        best = max(known, key=lambda one: (one.n_rows, one.promise), default=None)
+        return (None, None) if best is None else (self._complete(best.settings), best.promise)
+
+    def _is_in_space(self, settings: Settings) -> bool:
+        """Whether a search may begin at these: the learner's own may be None, or text such as "sqrt"."""
+        values = self._complete(settings)
+        return all(
+            one.find(values[name]) is not None if isinstance(one, Choice) else is_number(values[name])
+            for name, one in self.space.parameters.items()
+            if name in values and isinstance(one, Choice | FloatRange)
+        )
 
     def _find(self, settings: Settings) -> Contender | None:
         """Return the contender that has these hyperparameters, in other words perhaps."""
@@ -195,8 +196,7 @@ class Entrant:
                 estimator.set_params(**settings)
         except Exception as error:  # a learner's own checks may raise anything
             failure = f"{type(error).__name__}: {error}"
-        can_stop_early, knows_steps = self.find_early_stopping(estimator)
-        own = costs.for_other_learner(can_stop_early=can_stop_early, knows_steps=knows_steps)
+        own = self._estimate_costs(estimator, costs)
         contender = Contender(number, estimator, own, not settings, self.number, settings, failure=failure)
         self.contenders.append(contender)
         self._known[make_key(self._complete(settings))] = contender
@@ -206,19 +206,14 @@ class Entrant:
         """Leave out the first hyperparameters to begin with, which an earlier call has tried."""
         del self._starts[:count]
 
-    def tell(self, contender: Contender, score: float | None, seconds: float, n_rows: int) -> None:
-        """Note the result of a trial; without a score it failed.
+    def begin_again(self) -> None:
+        """Search near the best candidate, with its score of now."""
+        self._suggester = None
 
-        All scores are told to the suggester as on the first subset: less what the best candidate gained from more rows.
-        """
+    def tell(self, contender: Contender, score: float | None, seconds: float) -> None:
+        """Note the score that a candidate should reach, after a trial; without a score it failed."""
         self.seconds += seconds
-        before = self._scores.get(contender)
-        if score is not None and before is not None and n_rows > self._n_rows:
-            self._gain, self._n_rows = score - before, n_rows
-            if contender is not max(self._scores, key=self._scores.__getitem__):
-                # Another one is ahead now, and the search goes on near it.
-                self._suggester = None
         if score is not None:
-            score = self._scores[contender] = score - self._gain
+            contender.promise = score
         if self._suggester is not None and contender.settings:
-            self._suggester.tell(contender.settings, score, seconds)
+            self._suggester.tell(contender.settings, score)

@@ -1,34 +1,32 @@
-"""Cost-frugal search: FLAML's CFO behind ask and tell.
+"""Cost-frugal search: settings near the best ones so far, from cheap settings up.
 
-CFO (Wu, Wang and Huang, "Frugal Optimization for Cost-related Hyperparameters", AAAI 2021) begins at cheap
-settings, tries a random direction and then its opposite, and moves when the score improves. Since a step is short,
-settings become costly only along a path of improvements. It restarts near the cheap settings when it has converged.
+FLOW2 of Wu, Wang and Huang ("Frugal Optimization for Cost-related Hyperparameters", AAAI 2021): try a random direction
+and then its opposite, and move when the score improves. Since a step is short, settings become costly only along a path
+of improvements. Without them steps become shorter, and at last the search restarts near the cheap settings.
 """
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Hashable, Mapping
-from importlib import import_module
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from fitwithin.teachers._search.parameters import (
-    Choice,
-    FloatRange,
-    IntRange,
-    Parameter,
-    is_number,
-    make_key,
-    to_python,
-)
+from fitwithin.teachers._search.parameters import Choice, FloatRange, Parameter, is_number, make_key, to_python
 from fitwithin.teachers._search.space import Settings, Space
 
 N_DRAWN_VALUES = 64
-"""Values that stand for a distribution, in which CFO could not move."""
+"""Values that stand for a distribution, in which no step is short."""
+
+# The length of a step, as times the root of the number of parameters, each of which goes from 0 to 1
+_FIRST_STEP = 0.1
+_LEAST_STEP = 0.01
+_SHRINKAGE = 0.5  # of a step, after two trials a parameter without a better score
+
+Point = npt.NDArray[np.float64]
 
 
 class FrugalSuggester:
@@ -50,10 +48,12 @@ class FrugalSuggester:
 
     Examples
     --------
-    >>> space = Space({"depth": IntRange(1, 9)}, cheap={"depth": 1})
-    >>> suggester = FrugalSuggester(space, seed=0)  # doctest: +SKIP
-    >>> settings = suggester.ask()  # doctest: +SKIP
-    >>> suggester.tell(settings, score=0.8, seconds=1.0)  # doctest: +SKIP
+    >>> from fitwithin.teachers._search.parameters import IntRange
+    >>> suggester = FrugalSuggester(Space({"depth": IntRange(1, 9)}, cheap={"depth": 1}), seed=0)
+    >>> settings = suggester.ask()
+    >>> settings
+    {'depth': 1}
+    >>> suggester.tell(settings, score=0.8)
     """
 
     def __init__(
@@ -63,42 +63,36 @@ class FrugalSuggester:
         start: Mapping[str, Any] | None = None,
         start_score: float | None = None,
     ) -> None:
-        random = check_random_state(seed)
-        cheap = space.complete({}, random)
-        # FLAML gives the slash a meaning, and names of steps may have one.
-        self._parameters = [
-            (name, f"p{number}", _make_movable(one, random))
-            for number, (name, one) in enumerate(space.parameters.items())
-        ]
-        self._pending: dict[Hashable, tuple[str, dict[str, Any]]] = {}
-        self._n_trials = 0
-        self._cfo = _import_flaml().CFO(
-            metric="score",
-            mode="max",
-            space={short: _make_domain(one) for _, short, one in self._parameters},
-            low_cost_partial_config=self._encode(cheap),
-            points_to_evaluate=[self._encode({**cheap, **(start or {})})],
-            evaluated_rewards=None if start_score is None else [start_score],
-            cost_attr="seconds",
-            seed=int(random.randint(2**31)),
-        )
+        self._random = check_random_state(seed)
+        cheap = space.complete({}, self._random)
+        self._parameters = {name: _make_movable(one, self._random) for name, one in space.parameters.items()}
+        self._size = math.sqrt(len(self._parameters))
+        self._cheap = self._encode(cheap)
+        self._pending: dict[Hashable, tuple[Point, Point | None]] = {}
+        self._begin(self._encode({**cheap, **(start or {})}), start_score)
+
+    def _begin(self, point: Point, score: float | None = None) -> None:
+        self._best, self._score = point, -math.inf if score is None else score
+        self._step, self._n_failed = _FIRST_STEP * self._size, 0
+        # Points to try before a new direction
+        self._next = [point] if score is None else []
 
     def ask(self) -> Settings | None:
-        """Return settings, perhaps some that were returned before; None where CFO would repeat itself."""
-        self._n_trials += 1
-        trial = str(self._n_trials)
-        point = self._cfo.suggest(trial)
-        if point is None:
-            return None
+        """Return settings, perhaps some that were returned before; None if their score is awaited."""
+        opposite = None
+        if self._next:
+            point = self._next.pop(0)
+        else:
+            direction = self._random.normal(size=len(self._parameters))
+            step = self._step * direction / np.linalg.norm(direction)
+            point, opposite = self._best + step, self._best - step
         settings = self._decode(point)
         if make_key(settings) in self._pending:
-            # Two points of CFO may stand for the same settings.
-            self._cfo.on_trial_complete(trial, error=True)
             return None
-        self._pending[make_key(settings)] = (trial, point)
+        self._pending[make_key(settings)] = point, opposite
         return settings
 
-    def tell(self, settings: Mapping[str, Any], score: float | None, seconds: float) -> None:
+    def tell(self, settings: Mapping[str, Any], score: float | None) -> None:
         """Take note of the score of settings that were asked for; others change nothing.
 
         Parameters
@@ -107,26 +101,28 @@ class FrugalSuggester:
             As returned by `ask`.
         score : float or None
             Higher is better. None, or not a finite number: the fit failed.
-        seconds : float
-            Time of the fit.
         """
-        trial, point = self._pending.pop(make_key(settings), (None, {}))
-        if trial is None:
+        point, opposite = self._pending.pop(make_key(settings), (None, None))
+        if point is None:
             return
-        if score is None or not math.isfinite(score):
-            self._cfo.on_trial_complete(trial, error=True)
-        else:
-            self._cfo.on_trial_complete(trial, {"score": float(score), "seconds": float(seconds), "config": point})
+        if score is not None and math.isfinite(score) and score > self._score:
+            self._best, self._score, self._n_failed, self._next = np.clip(point, 0, 1), score, 0, []
+            return
+        self._n_failed += 1
+        if opposite is not None:
+            self._next.append(opposite)
+        if self._n_failed >= 2 * len(self._parameters):
+            self._step, self._n_failed = _SHRINKAGE * self._step, 0
+        if self._step < _LEAST_STEP * self._size:
+            self._begin(self._cheap + _FIRST_STEP * self._random.normal(size=len(self._parameters)))
 
-    def _encode(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        # CFO gets the indices of a choice, so that it never looks into values: it takes dicts for spaces of their own.
-        values = {short: (one, one.nearest(settings[name])) for name, short, one in self._parameters}
-        return {short: one.find(value) if isinstance(one, Choice) else value for short, (one, value) in values.items()}
+    def _encode(self, settings: Mapping[str, Any]) -> Point:
+        return np.array([_find_place(one, one.nearest(settings[name])) for name, one in self._parameters.items()])
 
-    def _decode(self, point: Mapping[str, Any]) -> Settings:
+    def _decode(self, point: Point) -> Settings:
         return {
-            name: one.values[int(point[short])] if isinstance(one, Choice) else one.nearest(point[short])
-            for name, short, one in self._parameters
+            name: _find_value(one, place)
+            for (name, one), place in zip(self._parameters.items(), point.tolist(), strict=True)
         }
 
 
@@ -138,22 +134,25 @@ def _make_movable(parameter: Parameter, random: np.random.RandomState) -> Choice
     return Choice(tuple(sorted(set(values)) if all(map(is_number, values)) else values))
 
 
-def _make_domain(parameter: Choice | FloatRange) -> Any:
-    """Return the domain of `flaml.tune` for a parameter, or its only value."""
-    tune = _import_flaml().tune
+def _find_place(parameter: Choice | FloatRange, value: Any) -> float:
+    """Return the place of a value between 0 and 1."""
     if isinstance(parameter, Choice):
-        return tune.choice(list(range(len(parameter.values))), order=parameter.is_ordered)
+        return ((parameter.find(value) or 0) + 0.5) / len(parameter.values)
     if parameter.low == parameter.high:
-        return parameter.low
-    if isinstance(parameter, IntRange):
-        # The upper bound of FLAML's whole numbers is exclusive.
-        return (tune.lograndint if parameter.log else tune.randint)(parameter.low, parameter.high + 1)
-    return (tune.loguniform if parameter.log else tune.uniform)(parameter.low, parameter.high)
+        return 0.0
+    low, high, number = (
+        math.log(one) if parameter.log else one for one in (parameter.low, parameter.high, float(value))
+    )
+    return (number - low) / (high - low)
 
 
-def _import_flaml() -> Any:
-    """Import FLAML, which takes 0.2 s after scikit-learn."""
-    with warnings.catch_warnings():
-        # FLAML warns that its extra `automl` is missing, which is not needed here.
-        warnings.simplefilter("ignore")
-        return import_module("flaml")
+def _find_value(parameter: Choice | FloatRange, place: float) -> Any:
+    """Return the value at a place; beyond the ends is the bound, or the other end of values without an order."""
+    if isinstance(parameter, Choice) and not parameter.is_ordered:
+        return parameter.values[math.floor(place * len(parameter.values)) % len(parameter.values)]
+    place = min(max(place, 0.0), 1.0)
+    if isinstance(parameter, Choice):
+        return parameter.values[min(int(place * len(parameter.values)), len(parameter.values) - 1)]
+    if parameter.log:
+        return parameter.nearest(parameter.low * (parameter.high / parameter.low) ** place)
+    return parameter.nearest(parameter.low + place * (parameter.high - parameter.low))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import accumulate
 
 from fitwithin._core.preference import is_better_than_own
-from fitwithin.teachers._search.contender import Contender, Trial, find_slope
+from fitwithin.teachers._search.contender import Contender, Trial, find_exponent
 from fitwithin.teachers._search.entrant import Entrant
 from fitwithin.teachers._search.shares import MIN_GROWTH, NEIGHBOUR_FACTOR, Shares
 
@@ -18,6 +20,9 @@ _SUBSET_FACTOR = 4  # between the rows of a subset and those of the next
 _MAX_RIVALS = 3  # candidates that go on to the next subset beside the leader
 _CLEAR_ERRORS = 2.0  # standard errors by which a candidate is clearly behind the leader
 _PATIENCE = 5  # trials without a new leader, after which the next subset is due if the leaders are close
+_PLANNED_TIME = 0.5  # of the time limit, for the last fit, when a suggester compares candidates
+_CURVE_TIME = 0.25  # of the time left, for a second subset: two sizes show the learning curves
+_MAX_LAST_FITS = 3  # of one candidate, should it be given up or stopped
 
 
 class Race:
@@ -76,7 +81,7 @@ class Race:
         if math.isfinite(self.max_row_seconds):
             alive = [one for one in alive if one.costs.exam_seconds(1) <= self.max_row_seconds] or alive
         most = max((one.n_rows for one in alive), default=0)
-        ranked = sorted((one for one in alive if one.n_rows == most), key=lambda one: one.score, reverse=True)
+        ranked = _rank(one for one in alive if one.n_rows == most)
         best = max(ranked[: 1 + _MAX_RIVALS], key=self.expect_score, default=None)
         for own in (one for one in ranked if one.has_own_settings):
             if best is not None and best.last and own.last and not best.has_own_settings:
@@ -86,7 +91,7 @@ class Race:
 
     def expect_score(self, contender: Contender) -> float:
         """Return the score expected of a contender on the rows that it can have by the deadline."""
-        return contender.expect_score(self.shares.find_affordable_rows(contender), find_slope(self.contenders))
+        return contender.expect_score(self.shares.find_affordable_rows(contender), find_exponent(self.contenders))
 
     def add(self, entrant: Entrant, settings: dict[str, object]) -> Contender:
         """Add a candidate."""
@@ -94,11 +99,18 @@ class Race:
         self.contenders.append(contender)
         return contender
 
-    def note_trial(
-        self, contender: Contender, score: float | None, seconds: float, n_rows: int, leader: Contender | None
-    ) -> None:
-        """Take note of a trial on a subset of `n_rows`; `leader` is the one before it."""
-        self.entrants[contender.learner].tell(contender, score, seconds, n_rows)
+    def tell(self, contender: Contender, seconds: float, *, has_score: bool = True) -> None:
+        """Tell the suggester of a learner the score that a candidate should reach, so that slow ones are worth less."""
+        promise = None
+        if has_score:
+            spent = self.shares.seconds_left - _PLANNED_TIME * self.shares.time_limit
+            n_rows = self.shares.find_affordable_rows(contender, spent)
+            promise = contender.expect_score(n_rows, find_exponent(self.contenders))
+        self.entrants[contender.learner].tell(contender, promise, seconds)
+
+    def note_trial(self, contender: Contender, score: float | None, seconds: float, leader: Contender | None) -> None:
+        """Take note of a trial; `leader` is the one before it."""
+        self.tell(contender, seconds, has_score=score is not None)
         # Few rows say little about a portfolio: what counts are the suggestions after it.
         is_early = any(entrant.has_starts_left for entrant in self.entrants) or self.find_leader() is not leader
         self._n_since_lead = 0 if is_early else self._n_since_lead + 1
@@ -131,10 +143,10 @@ class Race:
             seconds = self._count_seconds(leader) if reserved is None else self.shares.seconds_left - reserved
             if self._queue:
                 contender = self._queue.pop(0)
-                if contender.costs.fit_seconds(self.n_rows) <= seconds:
+                if 2 * contender.costs.fit_seconds(self.n_rows) <= self.shares.seconds_left:
                     return contender
                 continue
-            neighbour = NEIGHBOUR_FACTOR * leader.costs.fit_seconds(self.n_rows)
+            neighbour = (NEIGHBOUR_FACTOR if reserved is None else 1.0) * leader.costs.fit_seconds(self.n_rows)
             # Hyperparameters to begin with are fitted to the time there is.
             has_starts = seconds > 0 and any(entrant.has_starts_left for entrant in self.entrants)
             if not has_starts and self._is_subset_done() and self._grow(leader, seconds):
@@ -146,8 +158,13 @@ class Race:
                 return found
         return None
 
+    @property
+    def refit_seconds(self) -> float:
+        """Seconds to fit the best candidate once more, with the rows kept back."""
+        return 0.0 if self.in_hand is None else self.shares.refit_seconds(self.in_hand)
+
     def _count_seconds(self, leader: Contender) -> float:
-        return self.shares.count_search_seconds(leader, find_slope(self.contenders))
+        return self.shares.count_search_seconds(leader, find_exponent(self.contenders))
 
     def _is_subset_done(self) -> bool:
         """Whether more rows are due: the leaders are too close to be told apart, or the subset had its time."""
@@ -165,21 +182,39 @@ class Race:
             n_rows = max_rows
         if leader.n_rows != self.n_rows or n_rows < MIN_GROWTH * self.n_rows:
             return False
-        if 2 * leader.costs.fit_seconds(n_rows) > seconds:
-            return False
-        if n_rows < max_rows and self.shares.find_affordable_rows(leader) < _SUBSET_FACTOR * n_rows:
-            # The time is worth more in the last fit.
-            return False
-        self.begin_subset(n_rows, self._list_next(leader))
-        return True
+        if leader.exponent is None:
+            seconds = max(seconds, _CURVE_TIME * self.shares.seconds_left)
+        costs = [one.costs.fit_seconds(n_rows) for one in self._list_next(leader)]
+        n_next = bisect_right(list(accumulate(costs)), seconds / 2)
+        if n_next:
+            self.begin_subset(n_rows, self._list_next(leader)[:n_next])
+        return n_next > 0
 
     def _list_next(self, leader: Contender) -> list[Contender]:
-        """Return those that go on with the next subset: the leader and those close to it, or all after first looks."""
-        ranked = sorted(self.contenders, key=lambda one: one.score, reverse=True)
-        others = [one for one in ranked if one.is_alive and one is not leader and one.n_rows == self.n_rows]
+        """Return those that go on with the next subset: the leader and its rivals, or all after first looks."""
+        others = [one for one in self.contenders if one.is_alive and one is not leader and one.n_rows == self.n_rows]
         if self.n_rows == self.shares.n_first:
-            return [leader, *others]
-        return [leader, *[one for one in others if not self._is_behind(one, leader)][:_MAX_RIVALS]]
+            return [leader, *_rank(others)]
+        return [leader, *_rank(one for one in others if not self._is_behind(one, leader))[:_MAX_RIVALS]]
+
+    def choose_finalist(self, busy: Sequence[Contender] = ()) -> Contender | None:
+        """Return the candidate that is due for a last fit: the leader, or one that may replace the best model."""
+        leader = self.find_leader([one for one in self.contenders if one not in busy])
+        best_score = -math.inf if self.in_hand is None else self.in_hand.score
+        others = _rank(one for one in self.contenders if one.is_alive and one not in (leader, *busy))[:_MAX_RIVALS]
+        rivals = [one for one in others if self.expect_score(one) > best_score]
+        for one in rivals if leader is None else [leader, *rivals]:
+            if self.finalists.count(one) < _MAX_LAST_FITS and self.count_last_rows(one):
+                return one
+        return None
+
+    def count_last_rows(self, contender: Contender) -> int:
+        """Return the rows of a last fit; the first one of a learner that knows its steps may be too large."""
+        return self.shares.choose_last_rows(contender, can_give_up=self.can_give_up(contender))
+
+    def can_give_up(self, contender: Contender) -> bool:
+        """Whether a last fit should give up if its first steps say that it would not end in time."""
+        return contender.costs.knows_steps and contender not in self.finalists
 
     def begin_subset(self, n_rows: int, first: list[Contender]) -> None:
         """Go on with a subset, and try these contenders first."""
@@ -188,6 +223,8 @@ class Race:
         leader = self.find_leader()
         seconds = 0.0 if leader is None else max(0.0, self._count_seconds(leader))
         self._subset_ends = self.shares.seconds_left - seconds / n_subsets
+        for entrant in self.entrants:
+            entrant.begin_again()
 
     def _find_new(self, leader: Contender | None) -> Contender | None:
         """Return a contender that was not tried yet, of the learner that had the least time so far."""
@@ -203,7 +240,14 @@ class Race:
     def _is_behind(self, contender: Contender, leader: Contender) -> bool:
         """Whether a contender is clearly behind the leader on the present subset, or has not come that far."""
         trial, last = contender.find_trial(self.n_rows), leader.find_trial(self.n_rows)
-        return last is not None and (trial is None or _is_clearly_behind(trial, last))
+        if trial is None or last is None:
+            return last is not None
+        return leader.promise - contender.promise > _CLEAR_ERRORS * last.difference_error(trial)
+
+
+def _rank(contenders: Iterable[Contender]) -> list[Contender]:
+    """Return contenders, first those with the most rows, and among these the one that promises most."""
+    return sorted(contenders, key=lambda one: (one.n_rows, one.promise), reverse=True)
 
 
 def _is_clearly_behind(trial: Trial, leader: Trial) -> bool:

@@ -38,7 +38,7 @@ def store_contender(race: Race, contender: Contender) -> None:
 
 
 def restore_contenders(race: Race, notes: Mapping[str, Any], costs: CostEstimates) -> Contender | None:
-    """Take over the candidates of an earlier call, and tell their trials; return the one that was the best."""
+    """Take over the candidates of an earlier call; return the one that was the best."""
     for number, values in enumerate(notes.get(_CANDIDATES, [])):
         entrant = race.entrants[values["learner"]]
         contender = entrant.make_contender(number, _decode(values["settings"] or {}, entrant.space.parameters), costs)
@@ -49,9 +49,6 @@ def restore_contenders(race: Race, notes: Mapping[str, Any], costs: CostEstimate
         for n_rows, value, low, high, seconds, was_cut_short in values["trials"]:
             contender.trials.append(Trial(n_rows, Estimate(value, low, high), seconds, was_cut_short))
         race.contenders.append(contender)
-    trials = [(trial.n_rows, one, trial) for one in race.contenders for trial in one.trials]
-    for n_rows, one, trial in sorted(trials, key=lambda known: known[0]):
-        race.entrants[one.learner].tell(one, trial.score.value, trial.seconds, n_rows)
     for entrant in race.entrants:
         entrant.skip_starts(len(entrant.contenders) - entrant.tries_own)
     best = notes.get(_BEST)

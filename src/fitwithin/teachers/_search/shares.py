@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from fitwithin._core.cost import CostEstimates
-from fitwithin._core.preference import POINT, find_scale
 from fitwithin._core.records import Exam, Rows, make_limit
-from fitwithin._pools.decks.deck import SMALL_POOL_ROWS, Deck, FirstSize, find_largest_size
-from fitwithin.teachers._search.contender import Contender, find_gain
+from fitwithin._pools.decks.deck import SMALL_POOL_ROWS, Deck, FirstSize, find_largest_size, list_sizes
+from fitwithin.teachers._learning_curve import choose_size, find_error_share
+from fitwithin.teachers._search.contender import Contender
 
 # Rows of the first look at a learner, which tells its cost and leaves a model; a tenth of a small pool.
 _FIRST_ROWS = 500
@@ -38,7 +38,7 @@ _EXAM_TIME = 0.02
 _MIN_EXAM_ROWS = 100
 
 # A trial; times are fractions of the time limit
-_TRIAL_TIME = 0.15  # for a fit; then the learner is killed
+_TRIAL_TIME = 0.05  # for a fit; then the learner is killed
 _MIN_TRIAL_SECONDS = 0.3  # for the same
 _OVERRUN_FACTOR = 3.0  # times the predicted seconds, for the same
 NEIGHBOUR_FACTOR = 1.5
@@ -55,10 +55,11 @@ _LEAVES_EXPONENT = 0.5
 MIN_GROWTH = 1.1
 """Times the rows of the trial before it, from which on a larger fit is worth its time."""
 
-LAST_CHANCE = 0.5
-"""Chance to end in time, of a fit that can be killed."""
-
-_LEAST_GAIN = 0.1  # of a point, that twice the rows are taken to give at least
+_LAST_CHANCE = 0.5  # to end in time, of the rows that a candidate can have
+_LEAST_CHANCE = 0.25  # of a last fit: time that is left over is worth nothing
+_EXAM_OVERRUN = 1.5  # times the expected seconds, reserved for exams
+_SEARCH_GAIN = 0.05  # share of the errors that twice the time for trials is taken to save
+_LEAST_GAIN = 0.005  # the same of twice the rows, at least
 _SIZE_RATIO = 1.15  # between two sizes that are considered
 _REFIT_MARGIN = 1.25  # times its predicted seconds, for a fit with the rows kept back, which must be sure to end
 
@@ -170,36 +171,52 @@ class Shares:
 
     def reserved_seconds(self, contender: Contender, n_rows: int) -> float:
         """Return the seconds that a fit must leave before the deadline, for its model to count."""
-        return contender.costs.reserves(n_rows, 2 * self.count_exam_rows(n_rows, contender.costs)).total
+        n_exam = 2 * self.count_exam_rows(n_rows, contender.costs)
+        return contender.costs.reserves(n_rows, int(_EXAM_OVERRUN * n_exam)).total
 
-    def find_affordable_rows(self, contender: Contender, chance: float = LAST_CHANCE) -> int:
-        """Return the most rows on which a fit ends in time with this chance; 0 if there are none."""
-        costs = contender.costs
+    def find_affordable_rows(self, contender: Contender, spent: float = 0.0) -> int:
+        """Return the most rows on which a fit should end in time, some seconds from now; 0 if there are none."""
+        most = contender.costs.largest_lesson_rows(self.n_usable)
+        return find_largest_size(
+            most, lambda n_rows: self._find_chance(contender, n_rows, spent) >= _LAST_CHANCE, ratio=_SIZE_RATIO
+        )
 
-        def ends(n_rows: int) -> bool:
-            seconds = self.seconds_left - self.reserved_seconds(contender, n_rows)
-            return costs.chance_to_end(n_rows, seconds) >= chance and costs.may_begin(n_rows)
+    def choose_last_rows(self, contender: Contender, *, can_give_up: bool) -> int:
+        """Return the rows of a last fit: those of the largest expected gain, or the most if the fit may give up."""
+        least = contender.costs.least_chance(_LEAST_CHANCE)
+        smallest = contender.n_rows * (1.0 if contender.last and contender.last.was_cut_short else MIN_GROWTH)
+        sizes = list_sizes(contender.costs.largest_lesson_rows(self.n_usable), smallest, _SIZE_RATIO)
+        if can_give_up:
+            return next((n_rows for n_rows in sizes if self._find_chance(contender, n_rows) >= least), 0)
+        trained = int(smallest / MIN_GROWTH)
+        return choose_size(sizes, trained, lambda n_rows: self._find_chance(contender, n_rows), least)
 
-        return find_largest_size(costs.largest_lesson_rows(self.n_usable), ends, ratio=_SIZE_RATIO)
+    def _find_chance(self, contender: Contender, n_rows: int, spent: float = 0.0) -> float:
+        """Return the chance that a fit ends in time, or nearly so; 0 if it may not begin."""
+        if not contender.costs.may_begin(n_rows):
+            return 0.0
+        seconds = self.seconds_left - spent - self.reserved_seconds(contender, n_rows)
+        return contender.costs.chance_to_end(n_rows, seconds)
 
-    def count_search_seconds(self, leader: Contender, slope: float) -> float:
+    def count_search_seconds(self, leader: Contender, exponent: float) -> float:
         """Return the seconds that trials may still take.
 
-        The leader keeps what it needs for every row. If it cannot have them all, more trials and more rows compete: a
-        search that takes twice as long is taken to gain a point, twice the rows gain what the learning curve says.
+        The leader keeps what it needs for every row. If it cannot have them all, more trials and more rows compete: by
+        what each of them saves of the errors if it takes twice as long.
         """
         left, n_rows = self.seconds_left, self.find_affordable_rows(leader)
         if n_rows < MIN_GROWTH * leader.n_rows:
-            return left - self._refit_seconds(leader)
-        point = POINT * find_scale(leader.score)
-        ratio = point / max(find_gain(max(1, n_rows // 2), n_rows, slope), _LEAST_GAIN * point)
+            return left - self.refit_seconds(leader)
+        own = exponent if leader.exponent is None else leader.exponent
+        gain = 1 - find_error_share(max(leader.n_rows, n_rows // 2), n_rows, own)
+        ratio = _SEARCH_GAIN / max(gain, _LEAST_GAIN)
         share = self.time_limit * ratio / (1 + ratio) - (self.time_limit - left)
         if n_rows < self.max_rows:
             return share
         need = leader.costs.fit_seconds(n_rows) + self.reserved_seconds(leader, n_rows)
-        return max(left - need - self._refit_seconds(leader), share)
+        return max(left - need - self.refit_seconds(leader), share)
 
-    def _refit_seconds(self, leader: Contender) -> float:
+    def refit_seconds(self, leader: Contender) -> float:
         """Return the seconds to fit a contender once more, with the rows kept back."""
         if not self.deck.can_refit or max(leader.n_rows, self.find_affordable_rows(leader)) < self.max_rows:
             return 0.0

@@ -18,7 +18,7 @@ from fitwithin.teachers._search.contender import Contender
 from fitwithin.teachers._search.entrant import Entrant
 from fitwithin.teachers._search.race import MIN_SUBSET_ROWS, Race
 from fitwithin.teachers._search.resume import restore_contenders, store_contender
-from fitwithin.teachers._search.shares import LAST_CHANCE, MIN_GROWTH, Shares
+from fitwithin.teachers._search.shares import Shares
 
 # First looks; times are fractions of the time limit, unless they say otherwise
 _FIRST_LOOKS = 0.1  # for those at all learners, once there is a model
@@ -28,9 +28,6 @@ _MIN_LOOK_SECONDS = 0.3  # for each
 
 _STOP_FACTOR = 0.8  # of the seconds to a kill; then a learner that can stop early is told to stop
 _BESIDE_TIME = 0.35  # of the time limit, for a rival of the finalist with another learner's process
-_MAX_LAST_FITS = 3  # of one candidate, should it be given up or stopped
-_BOLD_CHANCE = 0.2  # to end in time, of a first last fit that can give up after its first steps
-_STEPS_FACTOR = 1.2  # times the seconds that a last fit may take, projected from its first steps; then it gives up
 _REFIT_CHANCE = 0.95  # of a fit with the rows kept back: its model is there already
 
 
@@ -73,12 +70,15 @@ class Search:
             _resume(race, deck.resume_point)
         yield from _look_at_learners(race)
         while True:
-            while (contender := race.choose_next()) is not None:
+            contender, finalist = race.choose_next(), None
+            if contender is None:
+                finalist = race.choose_finalist()
+            if finalist is not None:
+                yield from _fit_last(race, finalist)
+            elif (contender := contender or race.choose_next(race.refit_seconds)) is not None:
                 yield from _try(race, contender)
-            finalist = _choose_finalist(race, race.find_leader())
-            if finalist is None:
+            else:
                 break
-            yield from _fit_last(race, finalist)
         yield from _refit_with_every_row(race)
         if race.in_hand is None and all(one.failure is not None for one in race.contenders):
             raise _tell_failures(race)
@@ -103,8 +103,7 @@ class Search:
             if contender is not None:
                 yield from _try(race, contender)
                 continue
-            others = [one for one in race.contenders if one not in busy]
-            rival = _choose_finalist(race, race.find_leader(others)) if busy else None
+            rival = race.choose_finalist(busy) if busy else None
             if rival is None:
                 yield Wait()
             else:
@@ -114,6 +113,9 @@ class Search:
 def _resume(race: Race, past: ResumePoint) -> None:
     """Go on with the candidates of an earlier call; its best one is fitted again if its model is lost."""
     best = restore_contenders(race, past.notes, race.shares.deck.costs)
+    for one in race.contenders:
+        if one.last is not None:
+            race.tell(one, sum(trial.seconds for trial in one.trials))
     waiting = [one for one in race.contenders if one.failure is None and not one.trials]
     if past.has_model:
         race.in_hand = best
@@ -168,29 +170,20 @@ def _try(
             score = yield from _fit(race, contender, lesson)
         except OutOfMemory as failure:
             contender.note_failure(failure)
-    race.note_trial(contender, score, start - race.shares.seconds_left, n_rows, leader)
+    race.note_trial(contender, score, start - race.shares.seconds_left, leader)
     store_contender(race, contender)
-
-
-def _choose_finalist(race: Race, contender: Contender | None) -> Contender | None:
-    """Return a contender if a last fit would be larger than its trials; of one that was cut short, as large."""
-    if contender is None or contender.last is None or race.finalists.count(contender) >= _MAX_LAST_FITS:
-        return None
-    least = contender.n_rows * (1.0 if contender.last.was_cut_short else MIN_GROWTH)
-    return contender if race.shares.find_affordable_rows(contender) >= least else None
 
 
 def _fit_last(race: Race, contender: Contender) -> Subgenerator[None]:
     """Fit a contender on every row, or on as many as end in time; if the first steps say otherwise, give up."""
     shares, costs = race.shares, contender.costs
-    is_bold = costs.knows_steps and contender not in race.finalists
-    n_rows = shares.find_affordable_rows(contender, _BOLD_CHANCE if is_bold else LAST_CHANCE)
+    n_rows, can_give_up = race.count_last_rows(contender), race.can_give_up(contender)
     seconds = shares.seconds_left - shares.reserved_seconds(contender, n_rows)
     lesson = Lesson(
         shares.take(n_rows),
         shares.make_exams(n_rows, costs, has_holdout=True),
         stop_after=make_limit(seconds),
-        give_up_over=make_limit(_STEPS_FACTOR * seconds) if costs.knows_steps else None,
+        give_up_over=make_limit(seconds / costs.worth_share) if can_give_up else None,
         expected_score=race.expect_score(contender),
         candidate=contender,
     )
@@ -203,10 +196,13 @@ def _fit_last(race: Race, contender: Contender) -> Subgenerator[None]:
         return
     finally:
         race.under_way.remove(contender)
-    if score is not None:
+    if score is not None and race.in_hand is contender:
         race.begin_subset(len(lesson.rows), [])
-        race.note_trial(contender, score, 0.0, len(lesson.rows), None)
-        store_contender(race, contender)
+        race.note_trial(contender, score, 0.0, None)
+    elif score is not None:
+        # It failed on many rows, as boosters may; others may not.
+        contender.trials.pop()
+    store_contender(race, contender)
 
 
 def _fit(race: Race, contender: Contender, lesson: Lesson) -> Subgenerator[float | None]:
