@@ -13,6 +13,8 @@ import numpy as np
 DEFAULT_GROWTH = 1.1
 """Default exponent of fit time in rows when extrapolating (benchmarks/accuracy.py: others did no better)."""
 
+# Rows of a first fit, of which a share of the seconds is known to grow.
+_FEW_ROWS = 2_000
 # Two sizes that are close together may show anything.
 _MAX_SHOWN = 3.0
 # Weight of the exponent that two fits show: it changes with the rows (benchmarks/tunnel: 0.5 and 0 predict worse).
@@ -60,7 +62,8 @@ class SecondsByRows:
     growth : float, default=1.1
         Exponent before anything is known.
     first_growing_share : float, default=1.0
-        Share of the seconds of the first fit that is taken to grow with the rows, while it is the only one.
+        Share of the seconds of the first fit that is taken to grow with the rows, while it is the only one; more of
+        them, if it is a fit on many rows.
 
     Examples
     --------
@@ -105,8 +108,10 @@ class SecondsByRows:
         # A larger fit that was faster corrects the smaller ones.
         seconds = list(accumulate((self._observed[size] for size in reversed(sizes)), min))[::-1]
         if len(sizes) == 1:
-            share, ratio = self._first_growing_share, rows / sizes[0]
-            return seconds[0] * (1 - share + share * math.pow(ratio, self._growth))
+            # What does not grow with the rows is a smaller share of a first fit on more of them.
+            growing = self._first_growing_share * math.pow(max(1.0, sizes[0] / _FEW_ROWS), self._growth)
+            share = growing / (growing + 1 - self._first_growing_share)
+            return seconds[0] * (1 - share + share * math.pow(rows / sizes[0], self._growth))
         if rows < sizes[0]:
             return seconds[0]
         if rows <= sizes[-1]:

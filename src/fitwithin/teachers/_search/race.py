@@ -213,8 +213,8 @@ class Race:
         return self.shares.choose_last_rows(contender, can_give_up=self.can_give_up(contender))
 
     def can_give_up(self, contender: Contender) -> bool:
-        """Whether a last fit should give up if its first steps say that it would not end in time."""
-        return contender.costs.knows_steps and contender not in self.finalists
+        """Whether the first last fit should give up if its first steps say that it would not end in time."""
+        return contender.costs.knows_steps and not self.finalists
 
     def begin_subset(self, n_rows: int, first: list[Contender]) -> None:
         """Go on with a subset, and try these contenders first."""
