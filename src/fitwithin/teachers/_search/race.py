@@ -204,17 +204,9 @@ class Race:
         others = _rank(one for one in self.contenders if one.is_alive and one not in (leader, *busy))[:_MAX_RIVALS]
         rivals = [one for one in others if self.expect_score(one) > best_score]
         for one in rivals if leader is None else [leader, *rivals]:
-            if self.finalists.count(one) < _MAX_LAST_FITS and self.count_last_rows(one):
+            if self.finalists.count(one) < _MAX_LAST_FITS and self.shares.choose_last_rows(one):
                 return one
         return None
-
-    def count_last_rows(self, contender: Contender) -> int:
-        """Return the rows of a last fit; the first one of a learner that knows its steps may be too large."""
-        return self.shares.choose_last_rows(contender, can_give_up=self.can_give_up(contender))
-
-    def can_give_up(self, contender: Contender) -> bool:
-        """Whether the first last fit should give up if its first steps say that it would not end in time."""
-        return contender.costs.knows_steps and not self.finalists
 
     def begin_subset(self, n_rows: int, first: list[Contender]) -> None:
         """Go on with a subset, and try these contenders first."""

@@ -57,8 +57,10 @@ MIN_GROWTH = 1.1
 
 _LAST_CHANCE = 0.5  # to end in time, of the rows that a candidate can have
 _LEAST_CHANCE = 0.25  # of a last fit: time that is left over is worth nothing
+_FIRST_STEPS = 0.05  # of all steps, before a fit is projected
+_FIRST_STEPS_TIME = 0.1  # of the time left, for them
 _EXAM_OVERRUN = 1.5  # times the expected seconds, reserved for exams
-_SEARCH_GAIN = 0.05  # share of the errors that twice the time for trials is taken to save
+_SEARCH_GAIN = 0.07  # share of the errors that twice the time for trials is taken to save
 _LEAST_GAIN = 0.005  # the same of twice the rows, at least
 _SIZE_RATIO = 1.15  # between two sizes that are considered
 _REFIT_MARGIN = 1.25  # times its predicted seconds, for a fit with the rows kept back, which must be sure to end
@@ -181,15 +183,26 @@ class Shares:
             most, lambda n_rows: self._find_chance(contender, n_rows, spent) >= _LAST_CHANCE, ratio=_SIZE_RATIO
         )
 
-    def choose_last_rows(self, contender: Contender, *, can_give_up: bool) -> int:
-        """Return the rows of a last fit: those of the largest expected gain, or the most if the fit may give up."""
-        least = contender.costs.least_chance(_LEAST_CHANCE)
-        smallest = contender.n_rows * (1.0 if contender.last and contender.last.was_cut_short else MIN_GROWTH)
-        sizes = list_sizes(contender.costs.largest_lesson_rows(self.n_usable), smallest, _SIZE_RATIO)
-        if can_give_up:
-            return next((n_rows for n_rows in sizes if self._find_chance(contender, n_rows) >= least), 0)
-        trained = int(smallest / MIN_GROWTH)
+    def choose_last_rows(self, contender: Contender) -> int:
+        """Return the rows of the last fit with the largest expected gain; 0 if none is likely to end."""
+        sizes = self._list_last_sizes(contender)
+        trained, least = int(sizes[-1] / MIN_GROWTH) if sizes else 1, contender.costs.least_chance(_LEAST_CHANCE)
         return choose_size(sizes, trained, lambda n_rows: self._find_chance(contender, n_rows), least)
+
+    def choose_rows_to_try(self, contender: Contender) -> int:
+        """Return the most rows of a last fit that is not unlikely to end, and whose first steps are cheap; or 0."""
+        costs = contender.costs
+
+        def may_begin(n_rows: int) -> bool:
+            first_steps = costs.setup_seconds(n_rows) + _FIRST_STEPS * costs.fit_seconds(n_rows)
+            is_cheap = first_steps <= _FIRST_STEPS_TIME * self.seconds_left
+            return is_cheap and self._find_chance(contender, n_rows) >= costs.least_chance(_LEAST_CHANCE)
+
+        return next(filter(may_begin, self._list_last_sizes(contender)), 0)
+
+    def _list_last_sizes(self, contender: Contender) -> list[int]:
+        smallest = contender.n_rows * (1.0 if contender.last and contender.last.was_cut_short else MIN_GROWTH)
+        return list(list_sizes(contender.costs.largest_lesson_rows(self.n_usable), smallest, _SIZE_RATIO))
 
     def _find_chance(self, contender: Contender, n_rows: int, spent: float = 0.0) -> float:
         """Return the chance that a fit ends in time, or nearly so; 0 if it may not begin."""

@@ -177,7 +177,10 @@ def _try(
 def _fit_last(race: Race, contender: Contender) -> Subgenerator[None]:
     """Fit a contender on every row, or on as many as end in time; if the first steps say otherwise, give up."""
     shares, costs = race.shares, contender.costs
-    n_rows, can_give_up = race.count_last_rows(contender), race.can_give_up(contender)
+    n_rows = shares.choose_last_rows(contender)
+    # The first one may be too large.
+    n_try = shares.choose_rows_to_try(contender) if costs.knows_steps and not race.finalists else 0
+    can_give_up, n_rows = n_try > n_rows, max(n_try, n_rows)
     seconds = shares.seconds_left - shares.reserved_seconds(contender, n_rows)
     lesson = Lesson(
         shares.take(n_rows),
