@@ -70,7 +70,9 @@ class Selection:
     def choose(self, lesson, answers):
         """Return whether the model of a lesson becomes the best one."""
         n_rows = len(lesson.rows)
-        current = SimpleNamespace(lesson=lesson, validation=answers, n_rows_trained=n_rows, trained_rows=lesson.rows)
+        current = SimpleNamespace(
+            lesson=lesson, validation=answers, n_rows_trained=n_rows, trained_rows=lesson.rows, row_seconds=0.0
+        )
         if not self.selector.prefers(current):
             return False
         record = ModelRecord(1, n_rows, lesson.rows, estimate=answers.score)
