@@ -440,7 +440,8 @@ def test_regressors_vote_too():
 
 
 def test_models_without_probabilities_have_no_vote(classes):
-    search = search_of(LinearSVC(), {"C": [0.1, 1.0]}, ensemble=True).fit(*classes)
+    with pytest.warns(RuntimeWarning, match="has no vote: it lacks a class, or predict_proba"):
+        search = search_of(LinearSVC(), {"C": [0.1, 1.0]}, ensemble=True).fit(*classes)
 
     assert isinstance(search.best_estimator_, LinearSVC)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -60,7 +61,10 @@ def make_vote(
             break
         model = member.model.load()
         answers = _predict(model, validation.X, classes)
-        if answers is not None:
+        if answers is None:
+            message = f"Candidate {member.candidate_number} has no vote: it lacks a class, or predict_proba."
+            warnings.warn(message, RuntimeWarning, stacklevel=2)
+        else:
             usable.append((member, model, answers))
     chosen = _select(usable, inputs, validation, budget)
     if len(chosen) < 2:
