@@ -50,8 +50,9 @@ class TimeConstrainedClassifier(ClassScoresMixin, ClassifierMixin, TimeConstrain
         deadline, the same call continues from it. `time_limit` then counts all calls together. Needs the extra
         ``models``.
     experience : str, path-like or None, default=None
-        A file that keeps what earlier fits of this job cost, without rows or labels. A fit on other rows of the same
-        columns begins with it: it measures less, and takes the right number of rows at once.
+        A file that keeps what earlier fits of this job cost and scored, without rows or labels. A fit on other rows of
+        the same columns begins with it: it measures less, and takes the right number of rows at once. Needs the extra
+        ``models``.
     fallback : estimator or None, default=None
         Fitted first, on at most 10,000 rows and in at most a tenth of the time. It is returned with a warning if there
         is no other model: instead of `NoModelInTime`, `NoModelInMemory` and `LearnerFailed`.

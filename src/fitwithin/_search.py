@@ -98,8 +98,8 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         A folder for the best model so far and the candidates with their trials, written while the search runs. After a
         kill, a reboot or a deadline, the same call resumes the search. Needs the extra ``models``.
     experience : str, path-like or None, default=None
-        A file that keeps what earlier fits of this job cost and their best hyperparameters, without rows or labels. A
-        fit on other rows of the same columns tries these hyperparameters first.
+        A file that keeps what earlier fits of this job cost and scored, without rows or labels. A fit on other rows of
+        the same columns tries the best hyperparameters first. Needs the extra ``models``.
     validation : {"random", "last"}, default="random"
         Which rows of X are held out to choose the model and to estimate its score: random ones, or the last ones, for
         data in time order. For groups of rows or your own validation set, see `groups` and `X_val` of `fit`.

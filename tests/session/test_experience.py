@@ -34,14 +34,15 @@ def a_night(seconds_per_row=1e-3):
     return cost.observations()
 
 
-def test_a_fit_writes_its_costs_and_neither_rows_nor_labels(tmp_path):
+def test_a_fit_writes_its_costs_and_scores_and_neither_rows_nor_labels(tmp_path):
     path = tmp_path / "job.json"
 
     fit(path)
 
     values = json.loads(path.read_text())
     assert values["cost"]["step_seconds"]
-    assert sorted(values) == ["best_params", "cost", "job", "version"]
+    assert values["scores"]
+    assert sorted(values) == ["best_params", "cost", "job", "scores", "version"]
     assert path.stat().st_size < 10_000
 
 

@@ -101,7 +101,7 @@ class TrainOptions:
         None, metavar="FOLDER", help="Store the training in this folder while it runs; the same command resumes it."
     )
     experience: Path | None = typer.Option(
-        None, metavar="FILE", help="Keep what this training cost in this file; the next one begins with it."
+        None, metavar="FILE", help="Keep what this training cost and scored in this file; the next one begins with it."
     )
     validation: str = typer.Option(
         "random",

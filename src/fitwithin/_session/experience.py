@@ -1,4 +1,4 @@
-"""The experience of earlier fits of a job: a small file with costs and the best hyperparameters."""
+"""The experience of earlier fits of a job: a small file with costs, scores and the best hyperparameters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import json
 import math
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +19,24 @@ from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates, CostModel, LearnerTraits
 from fitwithin._core.exceptions import UserInputError, join_names
 from fitwithin._core.fit_cost import MIN_TELLING_SECONDS
-from fitwithin._core.install_command import UPGRADE_COMMAND
+from fitwithin._core.install_command import UPGRADE_COMMAND, format_install_command
 from fitwithin._pools.tables import list_column_types
 from fitwithin._session.fingerprint import Fingerprint, describe_scoring, find_differences, name_task
 from fitwithin._session.inputs.fit_inputs import FitInputs
 from fitwithin._session.result import SessionResult
 from fitwithin._session.value_text import shorten
 
-_VERSION = 2
+_VERSION = 1
 """Version of the layout; increase it when older versions of fitwithin can't read it."""
+
+_LOCK_SECONDS = 5.0
+"""Seconds to wait for another fit that reads or writes the file, which takes milliseconds."""
 
 _WRITE_SECONDS = 0.05
 """Seconds to write the file: 1 to 20 ms on a busy disk."""
+
+_MAX_SCORES = 50
+"""Scores that are kept, the newest."""
 
 # log(real / predicted) seconds of a fit that the same machine explains (benchmarks/tunnel/nights.py).
 _MAX_NOISE = math.log(1.25)
@@ -103,7 +111,7 @@ class ExperiencedCost(CostModel):
 
 
 class Experience:
-    """The file of one job, read at the start of a fit and replaced at its end; of two fits at a time, the last one's.
+    """The file of one job, read at the start of a fit and replaced at its end.
 
     Parameters
     ----------
@@ -112,6 +120,8 @@ class Experience:
 
     Raises
     ------
+    ImportError
+        If filelock is not installed.
     UserInputError
         If it is no path, is damaged, or was written by a newer version.
     """
@@ -119,6 +129,8 @@ class Experience:
     def __init__(self, target: str | os.PathLike[str]) -> None:
         if not isinstance(target, str | os.PathLike):
             raise UserInputError(f"experience must be a path or None; got {target!r}.", 'For example "job.json".')
+        if find_spec("filelock") is None:
+            raise ImportError(f"experience needs filelock. {format_install_command('models')}")
         # The program may change its working folder meanwhile.
         self.path = Path(os.fspath(target)).absolute()
         if not self.path.parent.is_dir():
@@ -131,11 +143,11 @@ class Experience:
         if not self.path.exists():
             return None
         try:
-            values = json.loads(self.path.read_bytes())
+            with self._locked():
+                values = json.loads(self.path.read_bytes())
             if values["version"] <= _VERSION:
-                # Raises an error if these are no costs.
-                CostModel().restore(values["cost"])
-                return {name: dict(values[name]) for name in ("job", "cost", "best_params")}
+                _validate(values)
+                return dict(values)
         except OSError as error:
             raise UserInputError(
                 f"The experience {self.path} can't be read: {error.strerror or error}.", "Name another file."
@@ -182,14 +194,17 @@ class Experience:
         if result.costs is None or not result.costs.cost.fits.n_sizes:
             # The learner has not ended a fit.
             return
+        scores = [] if self._stored is None else list(self._stored["scores"])
+        scores += [[one.rows, one.estimate] for one in result.history if _is_scored(one, result.candidate)]
         values = {
             "version": _VERSION,
             "job": dict(self._job),
             "cost": thin_out(result.costs.cost.observations()),
+            "scores": scores[-_MAX_SCORES:],
             "best_params": _to_plain(best_params),
         }
         try:
-            with atomic_write(self.path) as temporary:
+            with self._locked(), atomic_write(self.path) as temporary:
                 temporary.write_text(json.dumps(values, indent=1), encoding="utf-8")
         except OSError as error:
             warnings.warn(
@@ -197,6 +212,14 @@ class Experience:
                 RuntimeWarning,
                 stacklevel=4,
             )
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        from filelock import FileLock
+
+        # A timeout of the lock is an OSError.
+        with FileLock(f"{self.path}.lock", timeout=_LOCK_SECONDS):
+            yield
 
 
 def thin_out(observations: Mapping[str, Any]) -> dict[str, Any]:
@@ -232,8 +255,26 @@ def _describe_job(estimator: Any, inputs: FitInputs) -> Fingerprint:
     }
 
 
+def _is_scored(one: Any, candidate: int | None) -> bool:
+    return one.estimate is not None and bool(np.isfinite(one.estimate)) and one.candidate == candidate
+
+
+def _validate(values: Mapping[str, Any]) -> None:
+    """Raise an error if a value of the file is not what `Experience.write` writes."""
+    CostModel().restore(values["cost"])
+    for rows, score in values["scores"]:
+        int(rows), float(score)
+    if not all(isinstance(text, str) for text in values["job"].values()):
+        raise TypeError("the job is no text")
+    if not all(_is_plain(value) for value in values["best_params"].values()):
+        raise TypeError("the hyperparameters are no text or numbers")
+
+
 def _to_plain(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return hyperparameters as values for JSON; none if one of them has no such value."""
     plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}
-    is_plain = all(value is None or isinstance(value, str | bool | int | float) for value in plain.values())
-    return plain if is_plain else {}
+    return plain if all(map(_is_plain, plain.values())) else {}
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, str | bool | int | float)
