@@ -38,7 +38,9 @@ def find_error_share(less: int, more: int, exponent: float = ERROR_EXPONENT) -> 
     return math.pow(max(less, more) / max(1, less), -exponent)
 
 
-def choose_size(sizes: Iterable[int], trained: int, find_chance: Callable[[int], float], least_chance: float) -> int:
+def find_promising_size(
+    sizes: Iterable[int], trained: int, find_chance: Callable[[int], float], least_chance: float
+) -> int:
     """Return the size of a fit with the largest expected gain; 0 if none is likely enough to end.
 
     Parameters

@@ -6,7 +6,7 @@ from fitwithin._core.records import Wait
 from fitwithin._pools.decks.deck import Deck, find_largest_size, list_sizes
 from fitwithin.teachers._auto.state import SURE_CHANCE, TeachingState
 from fitwithin.teachers._base import Requests, Subgenerator
-from fitwithin.teachers._learning_curve import choose_size
+from fitwithin.teachers._learning_curve import find_promising_size
 
 _SIZE_RATIO = 1.06  # between two sizes that are considered
 _MIN_GROWTH = 1.1  # times the rows of the last model; less is not worth a lesson
@@ -31,7 +31,7 @@ def choose_bet(state: TeachingState, most: int) -> int:
     sizes = (
         n_rows for n_rows in list_sizes(most, min(_MIN_GROWTH * trained, most), _SIZE_RATIO) if n_rows > state.n_trained
     )
-    return choose_size(sizes, trained, lambda n_rows: find_chance(state, n_rows), least)
+    return find_promising_size(sizes, trained, lambda n_rows: find_chance(state, n_rows), least)
 
 
 def find_chance(state: TeachingState, n_rows: int) -> float:

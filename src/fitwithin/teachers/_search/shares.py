@@ -9,7 +9,7 @@ import numpy as np
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.records import Exam, Rows, make_limit
 from fitwithin._pools.decks.deck import SMALL_POOL_ROWS, Deck, FirstSize, find_largest_size, list_sizes
-from fitwithin.teachers._learning_curve import choose_size, find_error_share
+from fitwithin.teachers._learning_curve import find_error_share, find_promising_size
 from fitwithin.teachers._search.contender import Contender
 
 # Rows of the first look at a learner, which tells its cost and leaves a model; a tenth of a small pool.
@@ -187,7 +187,7 @@ class Shares:
         """Return the rows of the last fit with the largest expected gain; 0 if none is likely to end."""
         sizes = self._list_last_sizes(contender)
         trained, least = int(sizes[-1] / MIN_GROWTH) if sizes else 1, contender.costs.least_chance(_LEAST_CHANCE)
-        return choose_size(sizes, trained, lambda n_rows: self._find_chance(contender, n_rows), least)
+        return find_promising_size(sizes, trained, lambda n_rows: self._find_chance(contender, n_rows), least)
 
     def choose_rows_to_try(self, contender: Contender) -> int:
         """Return the most rows of a last fit that is not unlikely to end, and whose first steps are cheap; or 0."""
