@@ -11,7 +11,8 @@ from sklearn.base import is_classifier, is_regressor
 
 from fitwithin._core.preset_table import BOOSTERS, CLASSIFIERS, REGRESSORS
 from fitwithin._presets import make_preset
-from fitwithin.teachers._search.ready_spaces import DataShape, find_learner, find_ready_space
+from fitwithin.backends._early_stopping.registry import find_inner_learner
+from fitwithin.teachers._search.ready_spaces import DataShape, find_ready_space
 from fitwithin.teachers._search.space import Settings, Space, make_spaces
 
 _EXPECTED = "an estimator, the name of one, or a list of these and of pairs (estimator, param_distributions)"
@@ -129,7 +130,7 @@ def _make_learner(entry: Any, distributions: Any, regression: bool, n_threads: i
         entry = make_preset("hist-gradient-boosting", regression=regression)
     if isinstance(entry, str):
         return SearchLearner(make_preset(entry, regression=regression, n_jobs=n_threads), distributions, entry)
-    learner = SearchLearner(entry, distributions, type(find_learner(entry)[0]).__name__)
+    learner = SearchLearner(entry, distributions, type(find_inner_learner(entry)).__name__)
     if distributions is not None:
         # An error in it should come before any time is used.
         make_spaces(entry, distributions)

@@ -18,7 +18,7 @@ from fitwithin._core.log import LOGGER
 from fitwithin._core.memory_limit import format_bytes
 from fitwithin._core.rounds import Round
 from fitwithin._session.result import SessionResult
-from fitwithin.teachers._search.ready_spaces import find_learner
+from fitwithin.backends._early_stopping.registry import find_inner_learner
 
 DescribeCandidate = Callable[[int], str]
 """Returns the learner and the settings of a candidate of a search, by its number."""
@@ -154,7 +154,7 @@ class SessionLog:
 
     def on_start(self, learner: Any, n_rows: int, other_learners: Sequence[Any] = ()) -> None:
         """Log the learner, or all learners of a search, the rows and the limit."""
-        names = ", ".join(type(find_learner(one)[0]).__name__ for one in (learner, *other_learners))
+        names = ", ".join(type(find_inner_learner(one)).__name__ for one in (learner, *other_learners))
         LOGGER.info("Fitting %s on up to %s rows within %g s.", names, f"{n_rows:,}", self.budget.seconds)
 
     def on_activity(self, activity: str, rows: int, candidate: int | None = None) -> None:

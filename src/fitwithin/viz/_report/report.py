@@ -9,7 +9,7 @@ from typing import Any
 
 from fitwithin._core.atomic_write import atomic_write
 from fitwithin._core.rounds import Round
-from fitwithin.teachers._search.ready_spaces import find_learner
+from fitwithin.backends._early_stopping.registry import find_inner_learner
 from fitwithin.viz._fitted import check_fitted, is_search, score_name
 from fitwithin.viz._history import ROUND_COLUMNS, first_and_last
 from fitwithin.viz._html import HtmlColumn, PageSection, html_table, make_scrollable, read_page_file, render_html_page
@@ -68,7 +68,7 @@ class ReportMixin:
 
 def _render_report(estimator: Any) -> str:
     check_fitted(estimator)
-    title = f"{type(find_learner(estimator.best_estimator_)[0]).__name__}, fitted within {estimator.time_limit_:g} s"
+    title = f"{type(find_inner_learner(estimator.best_estimator_)).__name__}, fitted within {estimator.time_limit_:g} s"
     sections = [
         *([search_section(estimator)] if is_search(estimator) else []),
         PageSection("Pictures", "The score, the time and the training rows.", render_pictures(estimator)),
