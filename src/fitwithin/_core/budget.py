@@ -1,15 +1,17 @@
-"""The time limit: text to seconds, and the seconds that are left by one injectable clock."""
+"""The time limit, as text and other positive quantities are read, and the seconds that are left by one clock."""
 
 from __future__ import annotations
 
 import copy
+import math
 import re
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-
-from fitwithin._core.quantity import read_quantity
+from numbers import Real
+from typing import Any
 
 Clock = Callable[[], float]
 """A callable that returns seconds and never goes back: `time.monotonic`, a `FakeClock`."""
@@ -209,6 +211,43 @@ def parse_row_seconds(limit: float | str) -> float:
     (0.002, 0.001)
     """
     return read_quantity(limit, _read_text, "predict_time_limit", 'seconds a row, such as 0.001, "2ms" or "50us"')
+
+
+def read_quantity(
+    value: Any, read_text: Callable[[str], float | None], name: str, accepted: str, *, least: float = math.ulp(0.0)
+) -> float:
+    """Return a number or a text as a positive, finite number.
+
+    Parameters
+    ----------
+    value : object
+        What the user wrote.
+    read_text : callable
+        Reads a text, which comes stripped and in lower case.
+    name, accepted : str
+        The parameter, and what it may be, for an error.
+    least : float, optional
+        The smallest quantity.
+
+    Raises
+    ------
+    ValueError
+        If it is anything else.
+
+    Examples
+    --------
+    >>> read_quantity(2, float, "speed", "km/h"), read_quantity(" 2.5", float, "speed", "km/h")
+    (2.0, 2.5)
+    """
+    number = None
+    if isinstance(value, str):
+        number = read_text(value.strip().lower())
+    elif isinstance(value, Real) and not isinstance(value, bool):
+        with suppress(OverflowError):
+            number = float(value)
+    if number is None or not least <= number < math.inf:
+        raise ValueError(f"{name} must be positive and finite: {accepted}; got {value!r}.")
+    return number
 
 
 def _seconds_until(point: datetime, now: datetime) -> float:

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 import psutil
 
-from fitwithin._core.quantity import read_quantity
+from fitwithin._core.budget import read_quantity
 
 MemoryLimit = float | str
 """Bytes, or text such as "8GB", "512MiB", "50%"."""
