@@ -16,9 +16,9 @@ from fitwithin._core.records import Mask, Purpose
 from fitwithin._core.target import Array
 from fitwithin._pools.pool import LabeledRows
 from fitwithin.backends._base import ExamReport, FitReport, ScoreReport
+from fitwithin.backends._early_stopping.ensembles import DEPRECATION, pass_validation_set, takes_validation_set
 from fitwithin.backends._early_stopping.registry import EarlyStoppingFit
 from fitwithin.backends._early_stopping.stop_signal import StopSignal
-from fitwithin.backends._early_stopping.validation_set import DEPRECATION, pass_validation_set, takes_validation_set
 from fitwithin.backends._exam_predictions import ExamPredictions, predict_exam
 from fitwithin.backends._scoring import Scoring
 

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 from fitwithin._core.cost import LearnerTraits
 from fitwithin.backends._early_stopping import ensembles, solvers
+from fitwithin.backends._early_stopping.ensembles import pass_validation_set
 from fitwithin.backends._early_stopping.stop_signal import StopSignal, preserve_attributes
-from fitwithin.backends._early_stopping.validation_set import pass_validation_set
 
 
 class EarlyStoppingFit(Protocol):
