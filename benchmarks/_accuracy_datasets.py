@@ -1,4 +1,4 @@
-"""Data sets of the accuracy benchmark: the study's own, in other encodings, and a made-up memory-mapped one."""
+"""Data sets of the accuracy benchmark: the study's own, in other encodings, and a synthetic memory-mapped one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DENSE, NOMINAL, FRAME = "-dense", "-nominal", "-frame"
 one-hot encoded, numbers too; a frame with categorical columns that the learner has to encode."""
 
 MEMORY_MAPPED = "made-up-20m"
-"""Name of the made-up data set whose rows are a memory-mapped file."""
+"""Name of the synthetic data set whose rows are a memory-mapped file."""
 
 MEMORY_MAPPED_ROWS = 20_000_000
 """Its training rows."""
@@ -113,7 +113,7 @@ def _split_frame(raw: RawDataset) -> PreparedDataset:
 
 
 def make_up_dataset(file: Path, n_train: int, n_test: int) -> BenchmarkDataset:
-    """Write made-up rows to a file, and map it.
+    """Write synthetic rows to a file, and map it.
 
     Parameters
     ----------

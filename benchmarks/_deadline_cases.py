@@ -1,4 +1,4 @@
-"""Learners that could make `fit` late: all simulated troubles, and real learners."""
+"""Learners that could make `fit` late: all simulated faults, and real learners."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from sklearn.tree import DecisionTreeClassifier
 from _learners import LargeWhenLate, MajorityClassifier, MemoryHog, SlowWhenLarge
 from _synthetic_data import Features, Target, make_pool
 from fitwithin.teachers import TCT, Auto, Teacher
-from fitwithin.testing import TROUBLES, AwkwardClassifier
+from fitwithin.testing import FAULTS, AwkwardClassifier
 
 # Size of the large forest.
 _FOREST_BYTES = 243e6
 
-# Largest number of rows on which the troublesome learners work.
+# Largest number of rows on which the faulty learners work.
 _HARMLESS_ROWS = 500
 
 # Memory that the largest learner holds.
@@ -107,9 +107,9 @@ def make_cases(scale: float, seconds: float, folder: Path) -> Iterator[DeadlineC
 
 
 def _make_small_cases(pool: LabelledPool, scale: float, seconds: float, folder: Path) -> Iterator[DeadlineCase]:
-    for trouble in TROUBLES:
-        learner = AwkwardClassifier(trouble, above=_HARMLESS_ROWS)
-        yield from _with_both_teachers(trouble, learner, pool, TCT(first=_HARMLESS_ROWS), seconds)
+    for fault in FAULTS:
+        learner = AwkwardClassifier(fault, above=_HARMLESS_ROWS)
+        yield from _with_both_teachers(fault, learner, pool, TCT(first=_HARMLESS_ROWS), seconds)
     n_bytes = round(_HOG_BYTES * scale)
     hog = MemoryHog(n_bytes, above=_HARMLESS_ROWS)
     name = f"learner of {n_bytes / 1e9:.1f} GB"

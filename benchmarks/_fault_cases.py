@@ -45,7 +45,7 @@ process_state = FaultCases("what the learner sees")
 
 
 def fit(learner: Any, seconds: float = 20.0, start: str = "auto", rows: int = 8_000, **settings: Any) -> Any:
-    """Fit a classifier on made-up rows."""
+    """Fit a classifier on synthetic rows."""
     X, y = make_pool(rows, 5)
     classifier = TimeConstrainedClassifier(
         learner, time_limit=seconds, teacher=TCT(first=_FIRST), backend=Process(start=start), random_state=0, **settings

@@ -35,7 +35,7 @@ _CLEANUP_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class FaultRun:
-    """What came of one job under one tool.
+    """Result of one job under one tool.
 
     Parameters
     ----------

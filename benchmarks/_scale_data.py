@@ -1,4 +1,4 @@
-"""Made-up rows for the benchmark of data sets on disk: in random order, sorted by class, mapped, and of mixed types."""
+"""Synthetic rows of the benchmark of data on disk: in random order, sorted by class, mapped, and of mixed types."""
 
 from __future__ import annotations
 

@@ -36,38 +36,38 @@ _P99_GOAL = 0.1
 _HOG_BYTES = 3_000_000_000
 
 HANGS = ("hangs in C", "hangs in Python", "ignores signals", "hangs in threads", "hangs in predict")
-"""Troubles without an end."""
+"""Faults without an end."""
 
 CRASHES = ("exits", "segfaults", "is killed", "raises", "takes memory")
-"""Troubles that end at once, and a candidate that fills memory and holds it."""
+"""Faults that end at once, and a candidate that fills memory and holds it."""
 
 # Rows up to which both candidates work, in turn: they fail at once, or when they have scored well.
 _HARMLESS_ROWS = (0, 1_000)
 
 
-def name_troubles(number: int) -> str:
-    """Return the two troubles of a run; 25 runs have 25 pairs.
+def name_faults(number: int) -> str:
+    """Return the two faults of a run; 25 runs have 25 pairs.
 
     Examples
     --------
-    >>> name_troubles(0), name_troubles(6)
+    >>> name_faults(0), name_faults(6)
     ('hangs in C+exits', 'hangs in Python+is killed')
     """
     return f"{HANGS[number % 5]}+{CRASHES[(number + number // 5) % 5]}"
 
 
-def make_candidates(troubles: str, number: int) -> list[Any]:
-    """Return six candidates, the two in trouble among the others."""
+def make_candidates(faults: str, number: int) -> list[Any]:
+    """Return six candidates, the two with a fault among the others."""
     above = _HARMLESS_ROWS[number % len(_HARMLESS_ROWS)]
-    bad = [_make_trouble(trouble, above) for trouble in troubles.split("+")]
+    bad = [_make_fault(fault, above) for fault in faults.split("+")]
     good = [GaussianNB(), DecisionTreeClassifier(), LogisticRegression(), LGBMClassifier(n_jobs=1, verbose=-1)]
     return [good[0], bad[0], good[1], bad[1], good[2], good[3]]
 
 
-def _make_trouble(trouble: str, above: int) -> Any:
-    if trouble == "takes memory":
+def _make_fault(fault: str, above: int) -> Any:
+    if fault == "takes memory":
         return MemoryHog(_HOG_BYTES, above=above)
-    return AwkwardClassifier(trouble, above=above)
+    return AwkwardClassifier(fault, above=above)
 
 
 def _warm_up(task: RivalTask) -> None:
@@ -83,9 +83,9 @@ class DeadlinePart:
     def run(self, bench: Bench, pairs: Sequence[Pair]) -> None:
         rows = _LazyRows()
         for number in range(_RUNS):
-            troubles = name_troubles(number)
-            pair = Pair("", "made-up", troubles, _ROWS, _LIMIT_SECONDS)
-            key = RunKey(self.name, pair.dataset, troubles, SEARCH, 1.0, number)
+            faults = name_faults(number)
+            pair = Pair("", "made-up", faults, _ROWS, _LIMIT_SECONDS)
+            key = RunKey(self.name, pair.dataset, faults, SEARCH, 1.0, number)
             bench.run_method(key, pair, _make_method(number), _LIMIT_SECONDS, rows=rows)
 
     def make_tables(self, runs: Sequence[SearchRun]) -> list[MarkdownTable]:
@@ -94,7 +94,7 @@ class DeadlinePart:
             [str(run.seed), run.learner, _format_late(run.late), format_percent(run.accuracy), run.stop or ""]
             for run in mine
         ]
-        columns = ("run", "troubles", "return - T (s)", "test accuracy (%)", "stop reason")
+        columns = ("run", "faults", "return - T (s)", "test accuracy (%)", "stop reason")
         return [MarkdownTable("Two misbehaving candidates among six", columns, rows)] if rows else []
 
     def make_goals(self, runs: Sequence[SearchRun]) -> list[Goal]:
@@ -116,7 +116,7 @@ def _make_method(number: int) -> OwnMethod:
 
 
 class _LazyRows:
-    """Made-up rows, made when the first run needs them."""
+    """Synthetic rows, made when the first run needs them."""
 
     def __init__(self) -> None:
         self._rows: TrainTestRows | None = None
@@ -128,7 +128,7 @@ class _LazyRows:
 
 
 def stack_pool(pool: LabelledPool) -> TrainTestRows:
-    """Return a made-up pool as training rows followed by test rows."""
+    """Return a synthetic pool as training rows followed by test rows."""
     return TrainTestRows(np.concatenate([pool.X, pool.X_test]), np.concatenate([pool.y, pool.y_test]), len(pool.y))
 
 

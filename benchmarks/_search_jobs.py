@@ -1,4 +1,4 @@
-"""Jobs: settings tried with two learners at a time against one, and "auto" with two against every row."""
+"""Jobs: candidates tried with two learners at a time against one, and "auto" with two against every row."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ AUTO_TWO_JOBS = "auto, n_jobs=2"
 _SEARCH_FACTOR = 2.0
 _SEARCH_PAIRS = 4
 
-# Settings tried with two learners at a time, as a multiple of those with one.
+# Candidates tried with two learners at a time, as a multiple of those with one.
 _SETTINGS_GOAL = 1.7
 
 # Share of the pairs on which auto with two learners at a time may lose against every row.
@@ -80,8 +80,8 @@ class JobsPart:
         if ratios:
             mean = fmean(ratios.values())
             text = (
-                f"n_jobs=2 tries at least {_SETTINGS_GOAL:g} x the settings of n_jobs=1 in the same time; {mean:.2f} x "
-                f"on average of {len(ratios)} pairs, at least {min(ratios.values()):.2f}"
+                f"n_jobs=2 tries at least {_SETTINGS_GOAL:g} x the candidates of n_jobs=1 in the same time; "
+                f"{mean:.2f} x on average of {len(ratios)} pairs, at least {min(ratios.values()):.2f}"
             )
             goals.append(Goal(text, mean >= _SETTINGS_GOAL))
         contest = _compare_auto(runs)
@@ -96,7 +96,7 @@ def _compare_auto(runs: Sequence[SearchRun]) -> Contest:
 
 
 def measure_settings_ratios(runs: Sequence[SearchRun]) -> dict[tuple[str, str], float]:
-    """Return by pair the settings tried with two learners at a time as a multiple of those with one."""
+    """Return by pair the candidates tried with two learners at a time as a multiple of those with one."""
     ratios = {}
     for pair in dict.fromkeys((run.dataset, run.learner) for run in runs):
         one, two = (_count_settings(runs, pair, method) for method in (ONE_JOB, TWO_JOBS))
@@ -115,8 +115,8 @@ def _make_settings_table(runs: Sequence[SearchRun]) -> MarkdownTable:
         [*pair, *(f"{_count_settings(runs, pair, method):.1f}" for method in (ONE_JOB, TWO_JOBS)), f"{ratio:.2f}"]
         for pair, ratio in measure_settings_ratios(runs).items()
     ]
-    columns = ("data set", "learner", "settings, n_jobs=1", "settings, n_jobs=2", "ratio")
-    return MarkdownTable(f"Settings tried in {_SEARCH_FACTOR:g} T, mean over the seeds", columns, rows)
+    columns = ("data set", "learner", "candidates, n_jobs=1", "candidates, n_jobs=2", "ratio")
+    return MarkdownTable(f"Candidates tried in {_SEARCH_FACTOR:g} T, mean over the seeds", columns, rows)
 
 
 def _make_auto_table(contest: Contest) -> MarkdownTable:

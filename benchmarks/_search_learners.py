@@ -1,4 +1,4 @@
-"""Learners of the search benchmark: each with its own settings, which are its library's, and one thread."""
+"""Learners of the search benchmark: each with the default hyperparameters of its library, and one thread."""
 
 from __future__ import annotations
 

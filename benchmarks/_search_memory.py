@@ -75,7 +75,7 @@ class MemoryPart:
             ]
             for run in select_runs(runs, self.name)
         ]
-        columns = ("learner", "method", "rows used (MB)", "peak beyond the data (MB)", "ratio", "settings tried")
+        columns = ("learner", "method", "rows used (MB)", "peak beyond the data (MB)", "ratio", "candidates tried")
         return [MarkdownTable(f"Memory, {_ROWS:,} x {_COLUMNS} 32-bit numbers", columns, rows)] if rows else []
 
     def make_goals(self, runs: Sequence[SearchRun]) -> list[Goal]:

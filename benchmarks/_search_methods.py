@@ -42,7 +42,7 @@ def make_search(estimator: Any, task: RivalTask, **settings: Any) -> Any:
 
 
 def make_classifier(learner: Any, task: RivalTask, **settings: Any) -> TimeConstrainedClassifier:
-    """Return an unfitted classifier whose learner has its own settings."""
+    """Return an unfitted classifier whose learner has its own hyperparameters."""
     common = {"time_limit": task.limit, "random_state": task.seed, "progress": False}
     return TimeConstrainedClassifier(learner, **{**common, **settings})
 

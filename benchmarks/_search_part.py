@@ -80,7 +80,7 @@ class Bench:
         return self.recorder.run(key, measure, limit=limit, expected=(limit or 0.0) if expected is None else expected)
 
     def run_full(self, pair: Pair, seed: int, method: Rival) -> SearchRun:
-        """Fit on every row with the learner's own settings; the time of that fit is T."""
+        """Fit on every row with the learner's own hyperparameters; the time of that fit is T."""
         key = RunKey(JOBS, pair.dataset, pair.learner, FULL, 1.0, seed)
         return self.run_method(key, pair, method, None, expected=pair.seconds)
 

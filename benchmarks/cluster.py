@@ -1,4 +1,4 @@
-"""Measure the Dask backend: exams by workers, a collection, a round's cost, and how late a fit in trouble returns."""
+"""Measure the Dask backend: exams by workers, a collection, a round's cost, and how late a fit with a fault returns."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _LEFT_SECONDS = 2.0
 # Columns of the generated rows.
 _COLUMNS = 20
 
-# Memory of each worker in the part with troubles, small enough to be filled.
+# Memory of each worker in the part with faults, small enough to be filled.
 _WORKER_MEMORY = "1 GiB"
 
 # Seconds until the first fit of the learner begins on a collection, on a warm cluster.
@@ -61,7 +61,7 @@ COLLECTION_GOAL = 0.5
 # Largest share of a worker's memory that it takes.
 WORKER_MEMORY_GOAL = 0.6
 
-Trouble = Callable[[ClusterProcess, Client], None]
+Fault = Callable[[ClusterProcess, Client], None]
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,8 @@ class ExamRate:
 
 
 @dataclass(frozen=True)
-class TroubledRun:
-    """Result of one fit in trouble.
+class FaultyRun:
+    """Result of one fit with a fault.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def _empty_memory(dask_worker: Any) -> None:
     dask_worker.fitwithin_ballast = None
 
 
-TROUBLES: dict[str, Trouble] = {
+FAULTS: dict[str, Fault] = {
     "a learner hangs": _do_nothing,
     "a worker is killed": _kill_worker,
     "the scheduler is stopped": _stop_scheduler,
@@ -194,14 +194,14 @@ TROUBLES: dict[str, Trouble] = {
 """What happens after the first round of a fit whose learner hangs in the second one."""
 
 
-def run_in_trouble(cluster: ClusterProcess, client: Client, trouble: Trouble, seconds: float) -> TroubledRun:
-    """Fit once, make trouble after the first round, and look at the workers two seconds after the return."""
+def run_with_fault(cluster: ClusterProcess, client: Client, fault: Fault, seconds: float) -> FaultyRun:
+    """Fit once, cause a fault after the first round, and look at the workers two seconds after the return."""
     rng = np.random.default_rng(0)
     X = rng.random((20_000, _COLUMNS), dtype=np.float32)
-    pending = [partial(trouble, cluster, client)]
+    pending = [partial(fault, cluster, client)]
 
     def on_round(finished: object) -> None:
-        # The fit waits for this function, and must not wait for the trouble.
+        # The fit waits for this function, and must not wait for the fault.
         if pending:
             threading.Thread(target=pending.pop(), daemon=True).start()
 
@@ -223,20 +223,20 @@ def run_in_trouble(cluster: ClusterProcess, client: Client, trouble: Trouble, se
     cluster.continue_scheduler()
     client.run(_empty_memory)
     client.wait_for_workers(2, timeout=60)
-    return TroubledRun(after, reason, left)
+    return FaultyRun(after, reason, left)
 
 
-def measure_troubles(runs: int, seconds: float) -> dict[str, list[TroubledRun]]:
-    """Run every trouble on one cluster."""
+def measure_faults(runs: int, seconds: float) -> dict[str, list[FaultyRun]]:
+    """Run every fault on one cluster."""
     with start_cluster(2, _WORKER_MEMORY) as cluster, Client(cluster.address) as client:
         results = {}
-        for name, trouble in TROUBLES.items():
-            results[name] = [run_in_trouble(cluster, client, trouble, seconds) for _ in range(runs)]
-            print(" | ".join(_make_trouble_row(name, results[name])), flush=True)
+        for name, fault in FAULTS.items():
+            results[name] = [run_with_fault(cluster, client, fault, seconds) for _ in range(runs)]
+            print(" | ".join(_make_fault_row(name, results[name])), flush=True)
     return results
 
 
-def _make_trouble_row(name: str, runs: Sequence[TroubledRun]) -> list[str]:
+def _make_fault_row(name: str, runs: Sequence[FaultyRun]) -> list[str]:
     late = Quantiles.of([max(0.0, run.after) for run in runs])
     reasons = sorted({run.reason for run in runs})
     counts = ", ".join(f"{reason} {sum(run.reason == reason for run in runs)}" for reason in reasons)
@@ -247,7 +247,7 @@ def _make_trouble_row(name: str, runs: Sequence[TroubledRun]) -> list[str]:
 def _make_tables(
     rates: Sequence[ExamRate],
     overheads: Sequence[float],
-    troubles: dict[str, list[TroubledRun]],
+    faults: dict[str, list[FaultyRun]],
     seconds: float,
     collection: CollectionFit,
 ) -> list[MarkdownTable]:
@@ -292,9 +292,9 @@ def _make_tables(
             ],
         ),
         MarkdownTable(
-            f"Return time against the deadline, T = {seconds:g} s, trouble after the first round",
-            ("trouble", "runs", "late p50 (ms)", "p99", "max", "stop reason", "runs that left processes after 2 s"),
-            [_make_trouble_row(name, runs) for name, runs in troubles.items()],
+            f"Return time against the deadline, T = {seconds:g} s, fault after the first round",
+            ("fault", "runs", "late p50 (ms)", "p99", "max", "stop reason", "runs that left processes after 2 s"),
+            [_make_fault_row(name, runs) for name, runs in faults.items()],
         ),
     ]
 
@@ -302,12 +302,12 @@ def _make_tables(
 def _make_goals(
     rates: Sequence[ExamRate],
     overheads: Sequence[float],
-    troubles: dict[str, list[TroubledRun]],
+    faults: dict[str, list[FaultyRun]],
     collection: CollectionFit,
 ) -> list[Goal]:
     speed_up = rates[1].rows_per_second / rates[0].rows_per_second
     overhead = statistics.median(overheads)
-    runs = [run for case in troubles.values() for run in case]
+    runs = [run for case in faults.values() for run in case]
     p99 = Quantiles.of([max(0.0, run.after) for run in runs]).p99
     n_left = sum(run.left > 0 for run in runs)
     n_without = sum(run.reason not in ("time", "learner failed", "all rows") for run in runs)
@@ -338,8 +338,8 @@ def _make_goals(
 
 def _parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=30, help="runs of each trouble")
-    parser.add_argument("--seconds", type=float, default=8.0, help="time limit T of a fit in trouble")
+    parser.add_argument("--runs", type=int, default=30, help="runs of each fault")
+    parser.add_argument("--seconds", type=float, default=8.0, help="time limit T of a fit with a fault")
     parser.add_argument("--rows", type=int, default=500_000, help="rows of an exam")
     parser.add_argument("--exams", type=int, default=5, help="exams for each number of workers")
     parser.add_argument("--rounds", type=int, default=30, help="rounds whose own cost is measured")
@@ -357,16 +357,16 @@ def main() -> int:
     warnings.simplefilter("ignore")
     rates = [measure_exams(workers, arguments.rows, arguments.exams) for workers in (1, 2)]
     overheads = measure_overhead(arguments.rounds)
-    troubles = measure_troubles(arguments.runs, arguments.seconds)
+    faults = measure_faults(arguments.runs, arguments.seconds)
     collection = measure_collection(arguments.folder, arguments.collection_rows, arguments.collection_seconds)
     figures = {
         "collection": asdict(collection),
         "exams": [asdict(rate) for rate in rates],
         "overhead": overheads,
-        "troubles": {name: [asdict(run) for run in runs] for name, runs in troubles.items()},
+        "faults": {name: [asdict(run) for run in runs] for name, runs in faults.items()},
     }
-    tables = _make_tables(rates, overheads, troubles, arguments.seconds, collection)
-    goals = _make_goals(rates, overheads, troubles, collection)
+    tables = _make_tables(rates, overheads, faults, arguments.seconds, collection)
+    goals = _make_goals(rates, overheads, faults, collection)
     return write_report("cluster", environment, tables, goals, figures, arguments.results)
 
 

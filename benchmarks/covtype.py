@@ -162,7 +162,7 @@ def _make_table(results: Sequence[CovtypeResult]) -> MarkdownTable:
         for way, ones in _group_by_way(results).items()
     ]
     columns = ("rows chosen by", "test accuracy (%)", *(f"seed {seed}" for seed in seeds))
-    more = ("rows taught", "time used (s)", "T (s)", "the paper (%)")
+    more = ("training rows", "time used (s)", "T (s)", "the paper (%)")
     return MarkdownTable("covtype, LightGBM, T = the time of a full training", (*columns, *more), rows)
 
 

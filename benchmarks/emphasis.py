@@ -1,4 +1,4 @@
-"""Compare two kinds of emphasis on the mistakes of a first model: more rows of that kind, or larger weights."""
+"""Compare oversampling the mistakes of a first model with giving them larger weights."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _TEST_ROWS = 30_000
 
 
 def compare_on_pair(rows: TrainTestRows, learner: str, n_rows: int, seed: int) -> dict[str, float]:
-    """Return the test accuracy without emphasis, and with each kind of it, all on the same number of rows."""
+    """Return the test accuracy without either, with oversampling and with weights, all on the same number of rows."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(rows.n_train)
     n_rows = min(n_rows, rows.n_train // 2)

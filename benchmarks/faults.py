@@ -1,4 +1,4 @@
-"""Make everything go wrong that a review thought of, and see what comes of it."""
+"""Cause faults one by one, and compare the result of each with what is expected."""
 
 from __future__ import annotations
 

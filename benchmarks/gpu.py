@@ -25,7 +25,7 @@ from fitwithin.teachers import TCT
 # Largest lateness of a fit whose kernel still runs at the deadline, in seconds.
 MAX_LATE_SECONDS = 0.25
 
-# Rows above which the learners of the fault cases make trouble.
+# Rows above which the learners of the fault cases cause a fault.
 _HARMLESS_ROWS = 20_000
 
 _TEST_ROWS = 100_000

@@ -111,7 +111,7 @@ def _make_time_table(results: ResultLog, seconds: float) -> MarkdownTable:
         ]
         for learner, result in results.items()
     ]
-    columns = ("learner", "rounds", "rows taught", "stop", "time used (s)", "fit and predict (s)")
+    columns = ("learner", "rounds", "training rows", "stop", "time used (s)", "fit and predict (s)")
     more = ("of it killed at the end (s)", "neither (s)", "share of T", "share of T by `history_`")
     return MarkdownTable(f"Neither fit nor predict, T = {seconds:g} s, start-up included", (*columns, *more), rows)
 
@@ -135,7 +135,7 @@ def _make_memory_table(results: ResultLog) -> MarkdownTable:
         ]
         for name, result in results.items()
     ]
-    columns = ("pool", "rows taught or examined", "largest lesson", "their size (MB)", "peak Pss beyond (MB)")
+    columns = ("pool", "rows trained on or predicted", "largest lesson", "their size (MB)", "peak Pss beyond (MB)")
     more = ("of it anonymous and shared (MB)", "ratio")
     return MarkdownTable("Peak memory beyond the data and an idle helper", (*columns, *more), rows)
 
@@ -174,7 +174,7 @@ def _make_pool_table(results: ResultLog, seconds: float) -> MarkdownTable:
         ]
         for name, result in results.items()
     ]
-    columns = ("pool", "rows taught", "largest finished lesson", "stop", "neither fit nor predict")
+    columns = ("pool", "training rows", "largest finished lesson", "stop", "neither fit nor predict")
     more = ("second fit, until its first lesson (ms)", "lesson: when it was over (s)")
     return MarkdownTable(f"A pool ten times as large, {_POOL_LEARNER}, T = {seconds:g} s", (*columns, *more), rows)
 
@@ -201,7 +201,7 @@ def _make_memory_goal(name: str, ratio: float) -> Goal:
 
 def _make_pool_goal(lessons: list[int]) -> Goal:
     taught = " and ".join(f"{rows:,}" for rows in lessons)
-    return Goal(f"the same rows taught from a pool ten times as large: {taught}", len(set(lessons)) == 1)
+    return Goal(f"the same training rows from a pool ten times as large: {taught}", len(set(lessons)) == 1)
 
 
 def _parse_arguments() -> argparse.Namespace:

@@ -24,7 +24,7 @@ FIRST_LESSON_GOAL = 3.0
 MEMORY_GOAL = 4.0
 MIXED_MEMORY_GOAL = 6.0
 
-# Largest relative difference of the rows taught, from files and from a mapped array, and by rows of a mapped array.
+# Largest relative difference of the training rows, from files and from a mapped array, and by rows of a mapped array.
 ROWS_GOAL = 0.10
 
 # Largest loss of accuracy by files that are sorted by class.
@@ -132,7 +132,7 @@ PARTS = {"files": measure_files, "mapped": measure_mapped, "sorted": measure_sor
 def make_tables(results: dict[str, Figures], settings: ScaleSettings) -> list[MarkdownTable]:
     """Return the tables of the parts that were measured."""
     fits = [name for name in ("files", "sorted", "mapped", "mixed") if name in results]
-    columns = ("rows", "first fit begins (s)", "memory (GiB)", "rows taught", "accuracy", "estimate", "returned (s)")
+    columns = ("rows", "first fit begins (s)", "memory (GiB)", "training rows", "accuracy", "estimate", "returned (s)")
     tables = [
         MarkdownTable(
             f"LightGBM, {COLUMNS} columns, T = {settings.seconds:g} s",
@@ -184,7 +184,7 @@ def make_goals(results: dict[str, Figures]) -> list[Goal]:
     if files is not None and mapped is not None:
         ratio = files["rows_taught"] / mapped["rows_taught"]
         goals.append(
-            Goal(f"as many rows taught as from a mapped array, within 10 %; {ratio:.2f}", ratio >= 1 - ROWS_GOAL)
+            Goal(f"as many training rows as from a mapped array, within 10 %; {ratio:.2f}", ratio >= 1 - ROWS_GOAL)
         )
     if files is not None and ordered is not None:
         loss = files["accuracy"] - ordered["accuracy"]
@@ -195,7 +195,7 @@ def make_goals(results: dict[str, Figures]) -> list[Goal]:
     taught = [results[name]["rows_taught"] for name in results if name.startswith("first ")]
     if taught:
         spread = 1 - min(taught) / max(taught)
-        goals.append(Goal(f"rows taught from pools of different sizes within 10 %; {spread:.0%}", spread <= ROWS_GOAL))
+        goals.append(Goal(f"training rows from pools of other sizes within 10 %; {spread:.0%}", spread <= ROWS_GOAL))
     if "shuffle" in results:
         ratio = results["shuffle"]["copy"] / results["shuffle"]["shuffle"]
         goals.append(Goal(f"a shuffle at a third of the speed of a copy; {ratio:.2f}", ratio >= SHUFFLE_GOAL))

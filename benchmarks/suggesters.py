@@ -105,14 +105,14 @@ class Split:
 
 @dataclass(frozen=True)
 class Found:
-    """The best settings of a run: test accuracy of its model, and the number of settings tried."""
+    """The best candidate of a run: test accuracy of its model, and the number of candidates tried."""
 
     accuracy: float
     n_settings: int
 
 
 def run_suggester(suggester: Suggester | None, split: Split, seconds: float) -> Found:
-    """Try suggestions until the seconds of fits are used up; without a suggester, the learner's own settings alone."""
+    """Try suggestions until the seconds of fits are used up; without a suggester, the learner's own alone."""
     if suggester is None:
         model, _ = _fit({}, split, float("inf"))
         return Found(_score(model, split.test), 1)
@@ -160,7 +160,7 @@ def _split_rows(X: Any, y: Any, seed: int) -> Split:
 def list_suggesters(space: Space) -> dict[str, Callable[[int], Suggester | None]]:
     """Return the ways to compare; Optuna only if it is installed."""
     makers: dict[str, Callable[[int], Suggester | None]] = {
-        "own settings": lambda seed: None,
+        "own hyperparameters": lambda seed: None,
         "CFO": lambda seed: FrugalSuggester(space, seed),
         "random": lambda seed: RandomSuggester(space, seed),
     }
@@ -208,7 +208,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             figures[f"{dataset}, {way}"] = [(run.accuracy, run.n_settings) for run in runs]
             print(*lines[-1], flush=True)
     title = f"Test accuracy in %, LightGBM, {N_ROWS:,} rows, {arguments.seconds:g} s of fits, {arguments.seeds} seeds"
-    table = MarkdownTable(title, ("data set", "settings by", "mean", "median", "settings tried"), lines)
+    table = MarkdownTable(title, ("data set", "suggested by", "mean", "median", "candidates tried"), lines)
     return write_report("suggesters", environment, [table], [], {"runs": figures}, arguments.results)
 
 

@@ -147,7 +147,7 @@ def make_teacher(name: str) -> Teacher:
 
 @dataclass(frozen=True, eq=False)
 class ReplayedSession:
-    """What came of one replayed fit; `result` and `learner_costs` are None without a model."""
+    """Result of one replayed fit; `result` and `learner_costs` are None without a model."""
 
     result: SessionResult | None
     runner: RecordedRunner

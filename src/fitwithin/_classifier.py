@@ -57,7 +57,7 @@ class TimeConstrainedClassifier(ClassScoresMixin, ClassifierMixin, TimeConstrain
         Fitted first, on at most 10,000 rows and in at most a tenth of the time. It is returned with a warning if there
         is no other model: instead of `NoModelInTime`, `NoModelInMemory` and `LearnerFailed`.
     warm_start : bool, default=False
-        Whether the next `fit` on the same rows goes on where this one ended, with a new `time_limit`. Its model never
+        Whether the next `fit` on the same rows resumes where this one ended, with a new `time_limit`. Its model never
         has a lower score on the validation rows than the one before. With other rows or another learner, `fit` starts
         anew.
     validation : {"random", "last"}, default="random"

@@ -401,7 +401,7 @@ def test_a_list_is_to_be_close_to_its_best_learner(together, met):
 
 
 def test_two_of_six_candidates_misbehave():
-    troubles = [deadline.name_troubles(number) for number in range(30)]
+    troubles = [deadline.name_faults(number) for number in range(30)]
 
     assert len(set(troubles[:25])) == 25
     for number, names in enumerate(troubles):

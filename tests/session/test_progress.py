@@ -125,7 +125,7 @@ def test_a_search_shows_how_many_settings_were_tried_who_leads_and_who_is_tried(
 
     text = shown(act)
 
-    assert "3 settings, best of 4,000 rows, 0.910 [0.907, 0.917]" in text
+    assert "3 candidates, best of 4,000 rows, 0.910 [0.907, 0.917]" in text
     assert "leading: lightgbm, num_leaves=63" in text
     assert "trying:  lightgbm, num_leaves=127" in text
     assert "training on 16,000 rows" in text
@@ -152,5 +152,5 @@ def test_a_search_without_a_model_says_so():
 
     text = shown(act)
 
-    assert "1 setting, no model yet" in text
+    assert "1 candidate, no model yet" in text
     assert "leading: no model yet" in text

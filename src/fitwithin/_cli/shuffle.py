@@ -34,7 +34,7 @@ def shuffle(
 
     Training on the copy begins at once, because its first rows are a random sample. The source may be larger than
     memory. While the command runs, the folder needs room for two copies of the source, and for one afterwards. After a
-    kill or Ctrl-C, the same command goes on.
+    kill or Ctrl-C, the same command resumes.
 
     Example: fitwithin shuffle 'rows/*.parquet' --out shuffled
     """

@@ -49,7 +49,7 @@ class Round:
     predicted_estimate : float or None, default=None
         The expected `estimate`; None if there was no expectation.
     candidate : int or None, default=None
-        In a search, the place of the settings in `cv_results_`.
+        In a search, the place of the candidate in `cv_results_`.
     """
 
     number: int

@@ -21,7 +21,7 @@ from fitwithin._session.result import SessionResult
 from fitwithin.backends._early_stopping.registry import find_inner_learner
 
 DescribeCandidate = Callable[[int], str]
-"""Returns the learner and the settings of a candidate of a search, by its number."""
+"""Returns the learner and the hyperparameters of a candidate of a search, by its number."""
 
 ShowProgress = Literal["auto"] | bool
 """Whether to show a live display; "auto" shows it on a terminal or in a notebook."""
@@ -44,8 +44,8 @@ def _one_line(text: str, style: str) -> TextColumn:
 class ProgressDisplay(Progress):
     """Show a bar over the time, the last round with its rows, estimate and memory, and the current activity.
 
-    In a search there is the best score in place of the last round, and two lines more: the settings that lead, and
-    those that are tried.
+    In a search there is the best score in place of the last round, and two lines more: the candidate that leads, and
+    the one that is tried.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class ProgressDisplay(Progress):
     console : rich.console.Console
         Where to draw.
     describe_candidate : callable, optional
-        Returns the learner and the settings of a candidate of a search, by its number.
+        Returns the learner and the hyperparameters of a candidate of a search, by its number.
     """
 
     def __init__(self, budget: Budget, console: Console, describe_candidate: DescribeCandidate = str) -> None:
@@ -87,7 +87,7 @@ class ProgressDisplay(Progress):
         super().stop()
 
     def on_activity(self, activity: str, rows: int, candidate: int | None = None) -> None:
-        """Show the current activity, and in a search the settings that are tried."""
+        """Show the current activity, and in a search the candidate that is tried."""
         if candidate is not None:
             self._tried.add(candidate)
             self._settings.setdefault("leading", "no model yet")
@@ -104,8 +104,8 @@ class ProgressDisplay(Progress):
         if finished.best:
             self._settings["leading"] = self._describe_candidate(finished.candidate)
             self._best = f"best of {finished.rows:,} rows{score}"
-        settings = "1 setting" if len(self._tried) == 1 else f"{len(self._tried):,} settings"
-        self.update(self._bar, result=f"{settings}, {self._best}")
+        count = "1 candidate" if len(self._tried) == 1 else f"{len(self._tried):,} candidates"
+        self.update(self._bar, result=f"{count}, {self._best}")
 
 
 def show_progress(
@@ -135,7 +135,7 @@ class SessionLog:
     budget : Budget
         The time limit.
     describe_candidate : callable, optional
-        Returns the learner and the settings of a candidate of a search, by its number.
+        Returns the learner and the hyperparameters of a candidate of a search, by its number.
 
     Examples
     --------
@@ -161,7 +161,7 @@ class SessionLog:
         """Log nothing: a round tells enough."""
 
     def on_round(self, finished: Round) -> None:
-        """Log rows, score and seconds of a round, in a search also the learner and its settings."""
+        """Log rows, score and seconds of a round, in a search also the learner and its hyperparameters."""
         candidate = "" if finished.candidate is None else f"{self.describe_candidate(finished.candidate)}; "
         score = _describe_score(finished.estimate, finished.low, finished.high) or "no score"
         LOGGER.info(

@@ -3,11 +3,11 @@
 from fitwithin.testing._backend_contract import BackendContract
 from fitwithin.testing._clock import FakeClock
 from fitwithin.testing._killable_contract import KillableBackendContract
-from fitwithin.testing._learners import TROUBLES, AwkwardClassifier, HungryClassifier
+from fitwithin.testing._learners import FAULTS, AwkwardClassifier, HungryClassifier
 from fitwithin.testing._teachers import check_teacher
 
 __all__ = [
-    "TROUBLES",
+    "FAULTS",
     "AwkwardClassifier",
     "BackendContract",
     "FakeClock",

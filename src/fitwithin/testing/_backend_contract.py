@@ -26,12 +26,12 @@ from fitwithin.backends import Backend, LearnerRaised, OutOfTime, Runner
 from fitwithin.backends._model_runner import ModelRunner
 from fitwithin.backends._scoring import Scoring
 from fitwithin.testing._backends import (
+    FAULT_ABOVE,
     FEW_ROWS,
     GATHER_LIMIT_BYTES,
     LONG_SECONDS,
     MANY_ROWS,
     OTHER_ROWS,
-    TROUBLE_ABOVE,
     RecordingClassifier,
     check_fit,
     fitted_numbers,
@@ -224,13 +224,13 @@ class BackendContract:
 
     def test_an_exception_of_the_learner_is_reported_with_its_traceback(self) -> None:
         """With its type and text; the runner can be used again."""
-        with self.open(AwkwardClassifier("raises", above=TROUBLE_ABOVE)) as runner:
+        with self.open(AwkwardClassifier("raises", above=FAULT_ABOVE)) as runner:
             with raises(LearnerRaised) as caught:
                 runner.fit(MANY_ROWS)
             runner.fit(FEW_ROWS)
         raised = caught.exception
         assert type(raised.error) is ArithmeticError
-        assert f"no more than {TROUBLE_ABOVE} rows" in str(raised.error)
+        assert f"no more than {FAULT_ABOVE} rows" in str(raised.error)
         assert "in _raise" in raised.traceback
 
     def test_no_fit_starts_when_the_budget_is_spent(self) -> None:

@@ -29,7 +29,7 @@ MANY_ROWS = np.arange(30)
 OTHER_ROWS = np.arange(50, 61)
 """Rows that are neither among `FEW_ROWS` nor among `MANY_ROWS`."""
 
-TROUBLE_ABOVE = 20
+FAULT_ABOVE = 20
 """Training rows above which an awkward learner of the tests misbehaves: between `FEW_ROWS` and `MANY_ROWS`."""
 
 raises = unittest.TestCase().assertRaises

@@ -20,11 +20,11 @@ from fitwithin.backends import FitSettings, LearnerDied, LearnerRaised, OutOfMem
 from fitwithin.teachers import Exam
 from fitwithin.testing._backend_contract import BackendContract
 from fitwithin.testing._backends import (
+    FAULT_ABOVE,
     FEW_ROWS,
     LONG_SECONDS,
     MANY_ROWS,
     OTHER_ROWS,
-    TROUBLE_ABOVE,
     RecordingClassifier,
     check_fit,
     load_once,
@@ -90,7 +90,7 @@ class KillableBackendContract(BackendContract):
 
     def test_a_fit_can_be_stopped_from_another_thread(self) -> None:
         """At once; a sibling goes on."""
-        learner = AwkwardClassifier("ignores signals", above=TROUBLE_ABOVE)
+        learner = AwkwardClassifier("ignores signals", above=FAULT_ABOVE)
         with self.open_pair(learner) as (runner, sibling):
             sibling.fit(FEW_ROWS)
             runner.fit(FEW_ROWS)
@@ -106,7 +106,7 @@ class KillableBackendContract(BackendContract):
 
     def test_the_end_of_one_learners_process_leaves_its_sibling_alone(self) -> None:
         """The runner whose process ended can be used again."""
-        with self.open_pair(AwkwardClassifier("is killed", above=TROUBLE_ABOVE)) as (runner, sibling):
+        with self.open_pair(AwkwardClassifier("is killed", above=FAULT_ABOVE)) as (runner, sibling):
             for each, other in ((runner, sibling), (sibling, runner)):
                 other.fit(FEW_ROWS)
                 with raises(LearnerDied) as caught:
@@ -117,7 +117,7 @@ class KillableBackendContract(BackendContract):
 
     def test_a_saved_model_survives_the_end_of_the_learners_process(self) -> None:
         """It can be loaded after a crash in a later fit."""
-        with self.open(AwkwardClassifier("segfaults", above=TROUBLE_ABOVE)) as runner:
+        with self.open(AwkwardClassifier("segfaults", above=FAULT_ABOVE)) as runner:
             runner.fit(FEW_ROWS)
             saved = runner.save()
             with raises(LearnerDied):
@@ -126,17 +126,17 @@ class KillableBackendContract(BackendContract):
 
     def test_a_saved_model_survives_continued_training_that_fails(self) -> None:
         """Whether the learner's process crashes or is stopped at the deadline."""
-        troubles = (("segfaults", 0.0, LearnerDied), ("hangs in Python", LONG_SECONDS - 0.5, OutOfTime))
-        for trouble, elapsed_seconds, expected in troubles:
-            saved = self.save_before(trouble, elapsed_seconds, expected)
+        faults = (("segfaults", 0.0, LearnerDied), ("hangs in Python", LONG_SECONDS - 0.5, OutOfTime))
+        for fault, elapsed_seconds, expected in faults:
+            saved = self.save_before(fault, elapsed_seconds, expected)
             assert load_once(saved).model_.class_count_.sum() == 2 * len(FEW_ROWS)
 
-    def save_before(self, trouble: str, elapsed_seconds: float, expected: type[Exception]) -> SavedModel:
-        """Save a model, let time pass, and continue training into trouble."""
+    def save_before(self, fault: str, elapsed_seconds: float, expected: type[Exception]) -> SavedModel:
+        """Save a model, let time pass, and continue training into a fault."""
         skipped = FakeClock()
         classes = np.array(["a", "b", "c"])
         with self.make().open(Budget(LONG_SECONDS, clock=lambda: time.monotonic() + skipped())) as runner:
-            runner.prepare(AwkwardClassifier(trouble, above=TROUBLE_ABOVE), make_pool(), FitSettings(classes=classes))
+            runner.prepare(AwkwardClassifier(fault, above=FAULT_ABOVE), make_pool(), FitSettings(classes=classes))
             runner.fit(FEW_ROWS, batch=5)
             runner.save().discard()
             runner.fit(FEW_ROWS, batch=5)
@@ -179,8 +179,8 @@ class KillableBackendContract(BackendContract):
 
     def test_the_end_of_the_learners_process_is_described_by_its_cause(self) -> None:
         """A signal by its name, an exit by its code."""
-        for trouble, cause in (("segfaults", "SIGSEGV"), ("is killed", "SIGKILL"), ("exits", "exit code 3")):
-            with self.open(AwkwardClassifier(trouble)) as runner, raises(LearnerDied) as caught:
+        for fault, cause in (("segfaults", "SIGSEGV"), ("is killed", "SIGKILL"), ("exits", "exit code 3")):
+            with self.open(AwkwardClassifier(fault)) as runner, raises(LearnerDied) as caught:
                 runner.fit(MANY_ROWS)
             assert cause in str(caught.exception)
 

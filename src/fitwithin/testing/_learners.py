@@ -79,7 +79,7 @@ def _start_own_session(model: AwkwardClassifier) -> None:
     _hang(model)
 
 
-TROUBLES: Mapping[str, Callable[[AwkwardClassifier], object]] = {
+FAULTS: Mapping[str, Callable[[AwkwardClassifier], object]] = {
     "hangs in Python": _hang,
     "hangs in C": _hang_in_c,
     "ignores signals": _ignore_signals,
@@ -94,7 +94,7 @@ TROUBLES: Mapping[str, Callable[[AwkwardClassifier], object]] = {
     "hangs in predict": lambda model: None,
     "starts a session": _start_own_session,
 }
-"""Values of `AwkwardClassifier.trouble`, and the function that each calls."""
+"""Values of `AwkwardClassifier.fault`, and the function that each calls."""
 
 
 class HungryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
@@ -135,8 +135,8 @@ class AwkwardClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 
     Parameters
     ----------
-    trouble : str
-        How it misbehaves: a key of `TROUBLES`.
+    fault : str
+        How it misbehaves: a key of `FAULTS`.
     above : int, default=0
         Largest number of training rows that it works on.
 
@@ -150,8 +150,8 @@ class AwkwardClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
     ArithmeticError: no more than 0 rows, please
     """
 
-    def __init__(self, trouble: str, *, above: int = 0) -> None:
-        self.trouble = trouble
+    def __init__(self, fault: str, *, above: int = 0) -> None:
+        self.fault = fault
         self.above = above
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -166,14 +166,14 @@ class AwkwardClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
 
     def _finish_fit(self, n_rows_trained: int) -> Self:
         self.classes_ = self.model_.classes_
-        self.in_trouble_ = n_rows_trained > self.above
-        if self.in_trouble_:
-            TROUBLES[self.trouble](self)
+        self.has_fault_ = n_rows_trained > self.above
+        if self.has_fault_:
+            FAULTS[self.fault](self)
         return self
 
     def predict(self, X: Any) -> Array:
         """Predict, or hang."""
-        if self.in_trouble_ and self.trouble == "hangs in predict":
+        if self.has_fault_ and self.fault == "hangs in predict":
             _hang(self)
         labels: Array = self.model_.predict(X)
         return labels

@@ -1,6 +1,6 @@
 """Pictures of a fit: the score over time, where the time went, which classes were trained on.
 
-`plot_race` and `plot_settings` are for searches: which settings were tried, and which of them mattered.
+`plot_race` and `plot_settings` are for searches: which candidates were tried, and which hyperparameters mattered.
 
 Each function takes a fitted estimator and, optionally, the `Axes` to draw on. It returns the `Axes`. The pictures
 need matplotlib, which is in the extra ``plots``.

@@ -67,7 +67,7 @@ ROUND_COLUMNS = (
     HtmlColumn("low", "lower end of the score's 95 % interval", "low", _format_score),
     HtmlColumn("high", "upper end of the score's 95 % interval", "high", _format_score),
     HtmlColumn("expected score", "score that was expected before the fit", "predicted_estimate", _format_score),
-    HtmlColumn("candidate", "number of the settings that were fitted", "candidate", _format_count),
+    HtmlColumn("candidate", "number of the candidate that was fitted", "candidate", _format_count),
     HtmlColumn("best", "whether the model became the best so far", "best", lambda value: "yes" if value else ""),
     HtmlColumn("elapsed", "seconds until the model became the best, or the round ended", "elapsed", _format_seconds),
     HtmlColumn("fit", "seconds to fit the model", "seconds_fit", _format_seconds),

@@ -43,10 +43,10 @@ _MAX_CHANCE = 0.05
 def plot_race(search: FittedSearch, ax: Axes | None = None) -> Axes:
     """Draw the score of each candidate of a search at the end of each of its fits.
 
-    A candidate is a learner with its settings. A point is a fit; the larger it is, the more training rows it had. A
-    line joins the fits of one candidate on several subsets. A hollow point is the last fit of a candidate that was
-    dropped. The green line is the returned candidate, and the diamond is `score_estimate_`. Very
-    low scores are below the picture, and counted in the legend.
+    A candidate is a learner with its hyperparameters. A point is a fit; the larger it is, the more training rows it
+    had. A line joins the fits of one candidate on several subsets. A hollow point is the last fit of a candidate that
+    was dropped. The green line is the returned candidate, and the diamond is `score_estimate_`. Very low scores are
+    below the picture, and counted in the legend.
 
     Parameters
     ----------
@@ -137,8 +137,8 @@ def plot_settings(search: FittedSearch, ax: Axes | None = None) -> Axes:
 
     A bar is Spearman's rank correlation among n candidates with the same learner and the same subset: 1 means that
     higher values always had higher scores, -1 that they always had lower ones. A grey bar may be chance: without any
-    effect, a bar of its length occurs in more than 5 % of cases. The search stays near good settings, so the bars
-    describe what was tried, not the whole space.
+    effect, a bar of its length occurs in more than 5 % of cases. The search stays near good hyperparameters, so the
+    bars describe what was tried, not the whole space.
 
     Parameters
     ----------

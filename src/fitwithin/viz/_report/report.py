@@ -27,7 +27,7 @@ class ReportMixin:
     """The `report` method of `TimeConstrainedClassifier` and `TimeConstrainedRegressor`."""
 
     def report(self, path: str | os.PathLike[str]) -> Path:
-        """Write an HTML report of the fit: score, time limit, pictures, rounds, settings, machine.
+        """Write an HTML report of the fit: score, time limit, pictures, rounds, parameters, machine.
 
         The page needs no other file and no network. Writing it needs matplotlib, which is in the extra ``plots``.
 

@@ -11,7 +11,7 @@ from fitwithin.viz._html import HtmlColumn, PageSection, escape_text, html_table
 from fitwithin.viz._report.pictures import render_picture
 from fitwithin.viz._search_pictures import find_setting_effects
 
-# Rows of the table of settings.
+# Rows of the table of candidates.
 _MAX_SETTINGS = 10
 # Failed candidates whose reasons are listed.
 _MAX_FAILED = 5
@@ -22,8 +22,8 @@ _HEIGHT_WITHOUT_BARS, _HEIGHT_OF_BAR = 1.4, 0.4
 def search_section(search: FittedSearch) -> PageSection:
     """Return the section about a search."""
     introduction = (
-        "A candidate is a learner with its settings. Candidates were tried on small subsets of the training rows, the "
-        "better ones on larger subsets, all on the same validation rows."
+        "A candidate is a learner with its hyperparameters. Candidates were tried on small subsets of the training "
+        "rows, the better ones on larger subsets, all on the same validation rows."
     )
     caption = (
         "Each point is a fit; the larger it is, the more training rows it had. A line joins the fits of one candidate. "
@@ -60,7 +60,7 @@ def _settings_table(search: FittedSearch) -> str:
         HtmlColumn(heading, heading, key, format_value)
         for heading, key, format_value in (
             ("learner", "estimator", str),
-            ("settings", "params", describe_settings),
+            ("hyperparameters", "params", describe_settings),
             (score_name(search), "mean_test_score", "{:.4f}".format),
             ("training rows", "n_rows", "{:,}".format),
             ("seconds", "seconds", "{:.2f}".format),

@@ -46,10 +46,10 @@ def facts_sections(estimator: Any) -> list[PageSection]:
         "date": environment.date,
     }
     versions = {"Python": environment.python} | environment.libraries | library_versions(model)
-    settings = _facts_table("Settings", parameters | {"fitted learner": repr(model)}) + _facts_table("Data", data)
+    settings = _facts_table("Parameters", parameters | {"fitted learner": repr(model)}) + _facts_table("Data", data)
     environment_facts = _facts_table("Machine", machine) + _facts_table("Versions", versions)
     return [
-        PageSection("Settings and data", "The parameters of the estimator and the size of the data.", settings),
+        PageSection("Parameters and data", "The parameters of the estimator and the size of the data.", settings),
         PageSection("Machine and versions", "The machine and the libraries that wrote this page.", environment_facts),
     ]
 
