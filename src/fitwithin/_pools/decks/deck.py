@@ -55,8 +55,8 @@ class Deck:
         What the teacher can afford; by default there is no limit.
     class_counts : array of int, optional
         How often each class occurs in `strata`, if that is known; otherwise it is counted.
-    pile : BlockPile, optional
-        The rows of another pool than a table; `strata` and `class_counts` are not used then.
+    pile : TablePile or BlockPile, optional
+        Deals the rows, such as those of another pool than a table; `strata` and `class_counts` are not used then.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Deck:
         costs: CostEstimates | None = None,
         class_counts: npt.NDArray[np.intp] | None = None,
         *,
-        pile: BlockPile | None = None,
+        pile: TablePile | BlockPile | None = None,
     ) -> None:
         self.pool_size = size
         self.costs = costs or CostEstimates()
@@ -108,9 +108,7 @@ class Deck:
         self._held_out: tuple[Rows, Rows] | None = None
         self._can_refit = True
         self._min_class_rows = min_class_rows
-        self._pile: TablePile | BlockPile = (
-            TablePile(size, rng, strata, class_counts, self.costs) if pile is None else pile
-        )
+        self._pile = TablePile(size, rng, strata, class_counts, self.costs) if pile is None else pile
         row_type = np.int32 if size < 2**31 else np.int64
         # Rows that were put back; discarded rows that are dealt again; rows that were discarded since.
         self._top: Rows = np.zeros(0, dtype=row_type)

@@ -28,9 +28,8 @@ def choose_bet(state: TeachingState, most: int) -> int:
     least, trained = state.costs.least_chance(_LEAST_CHANCE), max(1, state.n_trained)
     if most == state.max_rows > state.n_trained and find_chance(state, most) >= max(least, _SURE_CHANCE):
         return most
-    sizes = (
-        n_rows for n_rows in list_sizes(most, min(_MIN_GROWTH * trained, most), _SIZE_RATIO) if n_rows > state.n_trained
-    )
+    smallest = max(state.n_trained + 1, min(_MIN_GROWTH * trained, most))
+    sizes = list_sizes(most, smallest, _SIZE_RATIO)
     return find_promising_size(sizes, trained, lambda n_rows: find_chance(state, n_rows), least)
 
 

@@ -43,6 +43,7 @@ class _CountedPile(TablePile):
         return self.draw(count)
 
 
+@dataclass(eq=False)
 class SimulatedFit:
     """A fit of the default teacher whose learner takes the seconds that are predicted, times a factor.
 
@@ -62,31 +63,24 @@ class SimulatedFit:
         Seconds of a fit before its first lesson.
     """
 
-    def __init__(
-        self,
-        known: CostEstimates,
-        n_rows: int,
-        limit: float,
-        deviations: float,
-        expect_score: Callable[[float], float],
-        start_seconds: float = 0.0,
-    ) -> None:
-        self._known, self._n_rows, self._deviations, self._expect_score = known, n_rows, deviations, expect_score
-        self._now = start_seconds
-        self._costs = CostEstimates(
-            Budget(limit, lambda: self._now, start=0.0),
-            CostModel(known.cost.traits),
-            can_stop_early=known.can_stop_early,
-            knows_steps=known.knows_steps,
-            killable=known.killable,
-        )
+    known: CostEstimates
+    n_rows: int
+    limit: float
+    deviations: float
+    expect_score: Callable[[float], float]
+    start_seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._now = self.start_seconds
+        learner = {name: getattr(self.known, name) for name in ("can_stop_early", "knows_steps", "killable")}
+        budget = Budget(self.limit, lambda: self._now, start=0.0)
+        self._costs = CostEstimates(budget, CostModel(self.known.cost.traits), **learner)
         self.best = SimulatedModel()
 
     def run(self) -> SimulatedModel:
         """Return the best model by the deadline."""
         rng = np.random.default_rng(0)
-        deck = Deck(self._n_rows, rng, costs=self._costs)
-        deck._pile = _CountedPile(self._n_rows, rng)
+        deck = Deck(self.n_rows, rng, costs=self._costs, pile=_CountedPile(self.n_rows, rng))
         requests = Auto(oversampling=False).teach(deck)
         answer: Answer = None
         with suppress(StopIteration, OutOfTime):
@@ -98,12 +92,11 @@ class SimulatedFit:
 
     def _carry_out(self, lesson: Lesson) -> LessonReport:
         """Take the seconds of a lesson, and observe them as a session does."""
-        known, n_rows, cost = self._known, len(lesson.rows), self._costs.cost
-        factor = math.exp(self._deviations * known.cost.fits.deviation(n_rows))
+        known, n_rows, cost = self.known, len(lesson.rows), self._costs.cost
+        factor = math.exp(self.deviations * known.cost.fits.deviation(n_rows))
         whole, setup = factor * known.cost.fit_seconds(n_rows), known.cost.setup_seconds(n_rows)
         first = min(whole, factor * (setup or 0.0))
-        seconds = whole
-        gave_up = lesson.give_up_over is not None and whole > lesson.give_up_over
+        seconds, gave_up = whole, lesson.give_up_over is not None and whole > lesson.give_up_over
         if gave_up:
             seconds = first + _FIRST_STEPS * (whole - first)
         elif known.can_stop_early and lesson.stop_after is not None:
@@ -124,18 +117,18 @@ class SimulatedFit:
     def _examine(self, lesson: Lesson, seconds: float, setup: float | None, share: float) -> LessonReport:
         n_rows = len(lesson.rows)
         # The rows whose complete fit scores like this one.
-        scored_rows = max(1.0, n_rows * min(1.0, share / self._known.worth_share))
-        value = self._expect_score(scored_rows)
+        scored_rows = max(1.0, n_rows * min(1.0, share / self.known.worth_share))
+        value = self.expect_score(scored_rows)
         answers = {exam.purpose: self._answer(exam, n_rows, value) for exam in lesson.exams}
         is_best = self._costs.seconds_left > 0 and scored_rows > self.best.scored_rows
         if is_best:
             self.best = SimulatedModel(n_rows, scored_rows)
-        steps = round(share * _N_STEPS) if self._known.can_stop_early else None
-        planned = None if steps is None else _N_STEPS
+        planned = _N_STEPS if self.known.can_stop_early else None
+        steps = None if planned is None else round(share * planned)
         return LessonReport(seconds, setup, steps, planned, share < 1, answers=answers, is_best=is_best)
 
     def _answer(self, exam: Exam, model_rows: int, value: float) -> Answers:
-        expected = self._known.cost.exam_seconds(len(exam.rows), model_rows)
+        expected = self.known.cost.exam_seconds(len(exam.rows), model_rows)
         share = 1.0 if exam.seconds is None or expected <= exam.seconds else exam.seconds / expected
         rows = exam.rows[: max(1, int(share * len(exam.rows)))]
         self._now += share * expected

@@ -197,13 +197,12 @@ class TeachingState:
         return report
 
     def _make_exams(self, n_rows: int) -> tuple[Exam, ...]:
-        n_exam_rows = self.count_exam_rows(n_rows)
-        seconds = self.find_exam_seconds(n_rows)
+        n_exam_rows, seconds = self.count_exam_rows(n_rows), make_limit(self.find_exam_seconds(n_rows))
         # Of a data set on disk, more of them may have been read since.
         holdout_rows = self.holdout_rows if self.deck.holdout_rows is None else self.deck.holdout_rows
         n_holdout_rows = n_exam_rows * len(holdout_rows) // max(1, len(self.holdout_rows))
-        holdout = Exam(holdout_rows[:n_holdout_rows], "holdout", seconds=make_limit(seconds))
-        validation = Exam(self.validation_set[:n_exam_rows], "validation", seconds=make_limit(seconds))
+        holdout = Exam(holdout_rows[:n_holdout_rows], "holdout", seconds=seconds)
+        validation = Exam(self.validation_set[:n_exam_rows], "validation", seconds=seconds)
         return tuple(exam for exam in (holdout, validation) if len(exam.rows))
 
     def _note_report(self, rows: Rows, report: LessonReport, *, oversampled: bool) -> None:

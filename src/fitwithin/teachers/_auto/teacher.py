@@ -97,7 +97,8 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
             rows = np.arange(deck.pool_size, dtype=state.order.dtype)
             yield Lesson(rows, stop_after=make_limit(state.costs.seconds_left))
             return "all rows"
-        reason = find_stop_reason(state)
+        is_capped = state.max_rows < state.n_usable
+        reason: StopReason = "all rows" if state.n_trained >= state.n_usable else "memory" if is_capped else "time"
         if deck.costs.cost.traits.oversampling_pays if self.oversampling == "auto" else self.oversampling:
             yield from teach_oversampled(state)
         yield from refit_with_every_row(state)
@@ -161,10 +162,3 @@ def refit_with_every_row(state: TeachingState) -> Subgenerator[None]:
         exam = Exam(best.validation_rows, "validation")
         rows = np.arange(n_rows, dtype=best.lesson.dtype)
         yield Lesson(rows, (exam,), stop_after=make_limit(state.seconds_for_fit(n_rows)), refit=True)
-
-
-def find_stop_reason(state: TeachingState) -> StopReason:
-    """Return why the teacher ends."""
-    if state.n_trained >= state.n_usable:
-        return "all rows"
-    return "memory" if state.max_rows < state.n_usable else "time"
