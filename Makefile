@@ -55,7 +55,7 @@ format: $(VENV)/dev  ## apply ruff's fixes and format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/dev  ## run the benchmarks: 30 minutes on an idle machine
+bench: $(VENV)/dev  ## run the benchmarks: 30 minutes, alone on the machine
 	$(BIN)/python benchmarks/deadline.py
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/frames.py
