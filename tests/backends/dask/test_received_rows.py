@@ -16,8 +16,8 @@ from fitwithin._core.deadline_thread import DeadlineThread
 from fitwithin._core.target import Labels
 from fitwithin._pools.pool import LabeledRows
 from fitwithin._pools.tables import take_rows
-from fitwithin.backends._dask.partitions import Partitions, join_rows
-from fitwithin.backends._dask.worker_runner import ReceivedRows
+from fitwithin.backends._dask.cluster_pool import Partitions
+from fitwithin.backends._dask.worker_runner import ReceivedRows, join_rows
 from fitwithin.backends._process.row_reader import RowLayout, RowReader
 from fitwithin.backends._process.shared_memory import SharedColumn
 

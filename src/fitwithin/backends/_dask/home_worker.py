@@ -14,7 +14,7 @@ from fitwithin._core.records import Exam, Mask, Rows
 from fitwithin._pools.tables import is_contiguous
 from fitwithin.backends._base import ExamReport, FitReport, ScoreReport
 from fitwithin.backends._dask.cluster import Cluster
-from fitwithin.backends._dask.partitions import Partitions
+from fitwithin.backends._dask.cluster_pool import Partitions
 from fitwithin.backends._dask.worker_runner import ModelBytes
 from fitwithin.backends._dask.worker_session import run_task, unwrap
 

@@ -18,9 +18,8 @@ from fitwithin._pools.block_pool import HoldOut
 from fitwithin._pools.pool import Pool, TablePool
 from fitwithin.backends._base import ExamReport, FitReport, FitSettings, ScoreReport
 from fitwithin.backends._dask.cluster import SCHEDULER_LOST, Cluster, WorkerLost
-from fitwithin.backends._dask.cluster_pool import ClusterPool
+from fitwithin.backends._dask.cluster_pool import ClusterPool, scatter_table
 from fitwithin.backends._dask.home_worker import HomeWorker, PreparedCluster
-from fitwithin.backends._dask.partitions import scatter_table
 from fitwithin.backends._dask.worker_runner import SessionSetup, write_model_file
 from fitwithin.backends._dask.worker_session import close_session, stop_runner
 from fitwithin.backends._process.backend import pickle_learner

@@ -12,6 +12,7 @@ import numpy as np
 from fitwithin._core.budget import Budget
 from fitwithin._core.records import Purpose, Rows
 from fitwithin._pools.pool import LabeledRows
+from fitwithin._pools.tables import concatenate, is_contiguous
 from fitwithin.backends._base import ExamReport
 from fitwithin.backends._exam_predictions import ExamPredictions
 from fitwithin.backends._process.backend import PreparedProcess, ProcessRunner
@@ -228,3 +229,13 @@ def write_model_file(body: bytes) -> SharedFile:
     file = SharedFile.create()
     file.write_rows(np.frombuffer(body, np.uint8), 0)
     return file
+
+
+def join_rows(parts: list[LabeledRows], order: Rows | None = None) -> LabeledRows:
+    """Return rows that came in several parts as one, in another order if one is given."""
+    joined = LabeledRows(
+        concatenate([part.X for part in parts]),
+        np.concatenate([part.y for part in parts]),
+        {name: np.concatenate([part.row_params[name] for part in parts]) for name in parts[0].row_params},
+    )
+    return joined if order is None or is_contiguous(order) else joined.take(order)

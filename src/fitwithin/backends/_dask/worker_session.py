@@ -20,8 +20,7 @@ from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, 
 from fitwithin._core.records import Exam, Purpose, Rows
 from fitwithin._pools.pool import LabeledRows
 from fitwithin.backends._base import ExamReport, FitReport
-from fitwithin.backends._dask.partitions import join_rows
-from fitwithin.backends._dask.worker_runner import ExamPart, ModelBytes, SessionSetup, WorkerRunner
+from fitwithin.backends._dask.worker_runner import ExamPart, ModelBytes, SessionSetup, WorkerRunner, join_rows
 from fitwithin.backends._exam_predictions import ExamPredictions
 from fitwithin.backends._process.backend import Process
 from fitwithin.backends._process.fork_host import fork_servers
