@@ -17,7 +17,8 @@ def try_all(entrant, most=100):
     tried = []
     while len(tried) < most and (values := entrant.suggest(lambda reference, ratio: 1000.0)) is not None:
         contender = entrant.make_contender(len(tried), values, CostEstimates())
-        entrant.tell(contender, 1.0 / (1 + len(tried)), 0.1)
+        contender.promise = 1.0 / (1 + len(tried))
+        entrant.tell(contender, 0.1)
         tried.append(values)
     return tried
 

@@ -24,8 +24,6 @@ class Trial:
         Rows of the fit.
     score : Estimate
         The score.
-    seconds : float
-        Seconds of the fit and the exam.
     was_cut_short : bool, default=False
         Whether the fit was stopped early.
     answers : Answers or None, default=None
@@ -34,7 +32,6 @@ class Trial:
 
     n_rows: int
     score: Estimate
-    seconds: float
     was_cut_short: bool = False
     answers: Answers | None = None
 
@@ -100,14 +97,14 @@ class Contender(Candidate):
         """The score of the largest trial; minus infinity before the first."""
         return -math.inf if self.last is None else self.last.score.value
 
-    def note_report(self, n_rows: int, report: LessonReport, seconds: float) -> float | None:
-        """Note a trial; return its score, or None if it has none."""
+    def note_report(self, n_rows: int, report: LessonReport) -> bool:
+        """Note a trial; return whether it has a score."""
         answers = report.answers.get("validation")
         self.n_steps = report.planned_steps
         if answers is None or answers.score is None or not math.isfinite(answers.score.value):
-            return None
-        self.trials.append(Trial(n_rows, answers.score, seconds, report.was_cut_short, answers))
-        return answers.score.value
+            return False
+        self.trials.append(Trial(n_rows, answers.score, report.was_cut_short, answers))
+        return True
 
     def note_failure(self, failure: LearnerRaised | LearnerDied | OutOfMemory, *, was_killed: bool = False) -> None:
         """Note that the learner failed, and why."""
@@ -128,8 +125,8 @@ class Contender(Candidate):
         return find_error_exponent(less, errors[less], more, errors[more])
 
     def expect_score(self, n_rows: int, exponent: float) -> float:
-        """Return the score expected on more rows than the last trial's; `exponent` is used if one size is known."""
-        if self.last is None:
+        """Return the score expected on more rows than the last trial's; without a second size, `exponent` is used."""
+        if not self.is_alive:
             return -math.inf
         own = exponent if self.exponent is None else self.exponent
         return self.score + (1 - find_error_share(self.n_rows, n_rows, own)) * _find_error(self.score)

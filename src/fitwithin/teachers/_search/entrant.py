@@ -210,10 +210,8 @@ class Entrant:
         """Search near the best candidate, with its score of now."""
         self._suggester = None
 
-    def tell(self, contender: Contender, score: float | None, seconds: float) -> None:
-        """Note the score that a candidate should reach, after a trial; without a score it failed."""
+    def tell(self, contender: Contender, seconds: float) -> None:
+        """Take note of a trial of a candidate, and of the score that it should reach."""
         self.seconds += seconds
-        if score is not None:
-            contender.promise = score
-        if self._suggester is not None and contender.settings:
-            self._suggester.tell(contender.settings, score)
+        if self._suggester is not None:
+            self._suggester.tell(contender.settings, contender.promise)

@@ -9,9 +9,9 @@ from functools import partial
 from itertools import accumulate
 
 from fitwithin._core.preference import is_better_than_own
-from fitwithin.teachers._search.contender import Contender, Trial, find_exponent
+from fitwithin.teachers._search.contender import Contender, find_exponent
 from fitwithin.teachers._search.entrant import Entrant
-from fitwithin.teachers._search.shares import MIN_GROWTH, NEIGHBOUR_FACTOR, Shares
+from fitwithin.teachers._search.shares import MIN_GROWTH, Shares
 
 MIN_SUBSET_ROWS = 1_000
 """Rows of a subset; fewer say little about hyperparameters."""
@@ -19,9 +19,9 @@ MIN_SUBSET_ROWS = 1_000
 _SUBSET_FACTOR = 4  # between the rows of a subset and those of the next
 _MAX_RIVALS = 3  # candidates that go on to the next subset beside the leader
 _CLEAR_ERRORS = 2.0  # standard errors by which a candidate is clearly behind the leader
-_PATIENCE = 5  # trials without a new leader, after which the next subset is due if the leaders are close
+_PATIENCE = 5  # new candidates behind the leader, for each learner, after which more rows are due if rivals are close
+_NEIGHBOUR_FACTOR = 1.5  # times the leader's seconds, for hyperparameters near its own
 _PLANNED_TIME = 0.5  # of the time limit, for the last fit, when a suggester compares candidates
-_CURVE_TIME = 0.25  # of the time left, for a second subset: two sizes show the learning curves
 _MAX_LAST_FITS = 3  # of one candidate, should it be given up or stopped
 
 
@@ -63,9 +63,6 @@ class Race:
         self.finalists: list[Contender] = []
         self.under_way: list[Contender] = []
         self._queue: list[Contender] = []
-        self._patience = 0
-        self._n_since_lead = 0
-        self._subset_ends = 0.0
 
     def begin(self, shares: Shares, n_learners: int) -> None:
         """Begin with the rows of first looks; several learners' processes try candidates at the same time."""
@@ -99,21 +96,12 @@ class Race:
         self.contenders.append(contender)
         return contender
 
-    def tell(self, contender: Contender, seconds: float, *, has_score: bool = True) -> None:
-        """Tell the suggester of a learner the score that a candidate should reach, so that slow ones are worth less."""
-        promise = None
-        if has_score:
-            spent = self.shares.seconds_left - _PLANNED_TIME * self.shares.time_limit
-            n_rows = self.shares.find_affordable_rows(contender, spent)
-            promise = contender.expect_score(n_rows, find_exponent(self.contenders))
-        self.entrants[contender.learner].tell(contender, promise, seconds)
-
-    def note_trial(self, contender: Contender, score: float | None, seconds: float, leader: Contender | None) -> None:
-        """Take note of a trial; `leader` is the one before it."""
-        self.tell(contender, seconds, has_score=score is not None)
-        # Few rows say little about a portfolio: what counts are the suggestions after it.
-        is_early = any(entrant.has_starts_left for entrant in self.entrants) or self.find_leader() is not leader
-        self._n_since_lead = 0 if is_early else self._n_since_lead + 1
+    def tell(self, contender: Contender, seconds: float = 0.0) -> None:
+        """Note the score that a candidate should reach, so that slow ones are worth less, after a trial."""
+        spent = self.shares.seconds_left - _PLANNED_TIME * self.shares.time_limit
+        n_rows = self.shares.find_affordable_rows(contender, spent)
+        contender.promise = contender.expect_score(n_rows, find_exponent(self.contenders))
+        self.entrants[contender.learner].tell(contender, seconds)
 
     @property
     def has_choice(self) -> bool:
@@ -140,16 +128,18 @@ class Race:
                 self.begin_subset(n_first, self._list_next(leader))
             if self.n_rows < min(MIN_SUBSET_ROWS, self.shares.n_usable):
                 return None
-            seconds = self._count_seconds(leader) if reserved is None else self.shares.seconds_left - reserved
             if self._queue:
                 contender = self._queue.pop(0)
                 if 2 * contender.costs.fit_seconds(self.n_rows) <= self.shares.seconds_left:
                     return contender
                 continue
-            neighbour = (NEIGHBOUR_FACTOR if reserved is None else 1.0) * leader.costs.fit_seconds(self.n_rows)
+            seconds = self.shares.seconds_left - (reserved or 0.0)
+            if reserved is None:
+                seconds = self.shares.count_search_seconds(leader, find_exponent(self.contenders))
+            neighbour = (_NEIGHBOUR_FACTOR if reserved is None else 1.0) * leader.costs.fit_seconds(self.n_rows)
             # Hyperparameters to begin with are fitted to the time there is.
             has_starts = seconds > 0 and any(entrant.has_starts_left for entrant in self.entrants)
-            if not has_starts and self._is_subset_done() and self._grow(leader, seconds):
+            if not has_starts and self._is_settled(leader) and self._grow(leader, seconds):
                 continue
             if not has_starts and neighbour + leader.costs.overhead_seconds(self.n_rows) > seconds:
                 return None
@@ -163,16 +153,11 @@ class Race:
         """Seconds to fit the best candidate once more, with the rows kept back."""
         return 0.0 if self.in_hand is None else self.shares.refit_seconds(self.in_hand)
 
-    def _count_seconds(self, leader: Contender) -> float:
-        return self.shares.count_search_seconds(leader, find_exponent(self.contenders))
-
-    def _is_subset_done(self) -> bool:
-        """Whether more rows are due: the leaders are too close to be told apart, or the subset had its time."""
-        trials = [trial for one in self.contenders if one.is_alive and (trial := one.find_trial(self.n_rows))]
-        trials = sorted(trials, key=lambda trial: trial.score.value)[-2:]
-        is_close = len(trials) > 1 and not _is_clearly_behind(*trials)
-        is_settled = is_close and self._n_since_lead >= self._patience
-        return is_settled or self.shares.seconds_left <= self._subset_ends
+    def _is_settled(self, leader: Contender) -> bool:
+        """Whether more rows are due: new candidates do not lead, and rivals are too close to be told apart."""
+        others = [one for one in self.contenders if one.is_alive and one.number > leader.number]
+        n_new = sum(one.trials[0].n_rows == self.n_rows for one in others)
+        return n_new >= self._patience and len(self._list_next(leader)) > 1
 
     def _grow(self, leader: Contender, seconds: float) -> bool:
         """Go on with the next subset, the leader and those close to it; return whether there is one."""
@@ -182,8 +167,6 @@ class Race:
             n_rows = max_rows
         if leader.n_rows != self.n_rows or n_rows < MIN_GROWTH * self.n_rows:
             return False
-        if leader.exponent is None:
-            seconds = max(seconds, _CURVE_TIME * self.shares.seconds_left)
         costs = [one.costs.fit_seconds(n_rows) for one in self._list_next(leader)]
         n_next = bisect_right(list(accumulate(costs)), seconds / 2)
         if n_next:
@@ -210,11 +193,7 @@ class Race:
 
     def begin_subset(self, n_rows: int, first: list[Contender]) -> None:
         """Go on with a subset, and try these contenders first."""
-        self.n_rows, self._queue, self._n_since_lead = len(self.shares.take(n_rows)), first, 0
-        n_subsets = 1 + math.log(max(1.0, self.shares.max_rows / self.n_rows), _SUBSET_FACTOR)
-        leader = self.find_leader()
-        seconds = 0.0 if leader is None else max(0.0, self._count_seconds(leader))
-        self._subset_ends = self.shares.seconds_left - seconds / n_subsets
+        self.n_rows, self._queue = len(self.shares.take(n_rows)), first
         for entrant in self.entrants:
             entrant.begin_again()
 
@@ -240,7 +219,3 @@ class Race:
 def _rank(contenders: Iterable[Contender]) -> list[Contender]:
     """Return contenders, first those with the most rows, and among these the one that promises most."""
     return sorted(contenders, key=lambda one: (one.n_rows, one.promise), reverse=True)
-
-
-def _is_clearly_behind(trial: Trial, leader: Trial) -> bool:
-    return leader.score.value - trial.score.value > _CLEAR_ERRORS * leader.difference_error(trial)

@@ -29,7 +29,7 @@ def store_contender(race: Race, contender: Contender) -> None:
         "n_steps": contender.n_steps,
         "cost": contender.costs.cost.observations(),
         "trials": [
-            [trial.n_rows, trial.score.value, trial.score.low, trial.score.high, trial.seconds, trial.was_cut_short]
+            [trial.n_rows, trial.score.value, trial.score.low, trial.score.high, trial.was_cut_short]
             for trial in contender.trials
         ],
     }
@@ -46,8 +46,8 @@ def restore_contenders(race: Race, notes: Mapping[str, Any], costs: CostEstimate
         if values["settings"] is None:
             contender.failure = contender.failure or "its hyperparameters could not be stored"
         contender.costs.cost.restore(values["cost"])
-        for n_rows, value, low, high, seconds, was_cut_short in values["trials"]:
-            contender.trials.append(Trial(n_rows, Estimate(value, low, high), seconds, was_cut_short))
+        for n_rows, value, low, high, was_cut_short in values["trials"]:
+            contender.trials.append(Trial(n_rows, Estimate(value, low, high), was_cut_short))
         race.contenders.append(contender)
     for entrant in race.entrants:
         entrant.skip_starts(len(entrant.contenders) - entrant.tries_own)

@@ -39,13 +39,11 @@ _MIN_EXAM_ROWS = 100
 
 # A trial; times are fractions of the time limit
 _TRIAL_TIME = 0.05  # for a fit; then the learner is killed
-_MIN_TRIAL_SECONDS = 0.3  # for the same
-_OVERRUN_FACTOR = 3.0  # times the predicted seconds, for the same
-NEIGHBOUR_FACTOR = 1.5
-"""Times the leader's seconds, for hyperparameters near its own."""
+_OVERRUN_FACTOR = 3.0  # times the predicted seconds, or those of the leader, for the same
+MIN_TRIAL_SECONDS = 0.3
+"""Seconds for a trial, at least."""
 
 # The steps of a portfolio's hyperparameters
-_PORTFOLIO_TIME = 0.05  # for a trial
 _LAST_FIT_TIME = 0.4  # of the time left, for a fit on a part of the rows
 _LAST_FIT_PART = 4  # of all rows, one in this number: trees and rows compete for the time
 # Covtype, LightGBM: 16 times the leaves took 6 times as long on 10,000 rows, twice as long on 400,000.
@@ -149,9 +147,8 @@ class Shares:
 
     def limit_trial(self, contender: Contender, leader: Contender | None, n_rows: int) -> float:
         """Return the seconds after which a trial is killed, by those predicted of it or of one like the leader."""
-        predicted = _OVERRUN_FACTOR * contender.costs.fit_seconds(n_rows)
-        neighbour = 0.0 if leader is None else NEIGHBOUR_FACTOR * leader.costs.fit_seconds(n_rows)
-        return max(_TRIAL_TIME * self.time_limit, _MIN_TRIAL_SECONDS, predicted or neighbour)
+        known = contender if contender.trials or leader is None else leader
+        return max(_TRIAL_TIME * self.time_limit, MIN_TRIAL_SECONDS, _OVERRUN_FACTOR * known.costs.fit_seconds(n_rows))
 
     def count_steps(self, reference: Contender, leaves_ratio: float, *, n_rows: int) -> float:
         """Return the steps that a trial on `n_rows` and a last fit may have.
@@ -168,7 +165,7 @@ class Shares:
         growth = leaves_ratio**_LEAVES_EXPONENT / (reference.n_steps or 1)
         trial_step = growth * reference.costs.fit_seconds(n_rows)
         last_step = growth * reference.costs.fit_seconds(self.max_rows // _LAST_FIT_PART)
-        trial, last = _PORTFOLIO_TIME * self.time_limit, _LAST_FIT_TIME * self.seconds_left
+        trial, last = _TRIAL_TIME * self.time_limit, _LAST_FIT_TIME * self.seconds_left
         return min(trial / trial_step, last / last_step) if trial_step and last_step else math.inf
 
     def reserved_seconds(self, contender: Contender, n_rows: int) -> float:

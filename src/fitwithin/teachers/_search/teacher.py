@@ -18,13 +18,11 @@ from fitwithin.teachers._search.contender import Contender
 from fitwithin.teachers._search.entrant import Entrant
 from fitwithin.teachers._search.race import MIN_SUBSET_ROWS, Race
 from fitwithin.teachers._search.resume import restore_contenders, store_contender
-from fitwithin.teachers._search.shares import Shares
+from fitwithin.teachers._search.shares import MIN_TRIAL_SECONDS, Shares
 
 # First looks; times are fractions of the time limit, unless they say otherwise
 _FIRST_LOOKS = 0.1  # for those at all learners, once there is a model
-_FIRST_MODEL = 0.5  # of the time left, for the first model; then the learner is killed
-_FIRST_STOP = 0.25  # of the time left, for the same; then a learner that can stop early is told to stop
-_MIN_LOOK_SECONDS = 0.3  # for each
+_FIRST_MODEL = 0.4  # of the time left, for the first model; then the learner is killed
 
 _STOP_FACTOR = 0.8  # of the seconds to a kill; then a learner that can stop early is told to stop
 _BESIDE_TIME = 0.35  # of the time limit, for a rival of the finalist with another learner's process
@@ -114,8 +112,7 @@ def _resume(race: Race, past: ResumePoint) -> None:
     """Go on with the candidates of an earlier call; its best one is fitted again if its model is lost."""
     best = restore_contenders(race, past.notes, race.shares.deck.costs)
     for one in race.contenders:
-        if one.last is not None:
-            race.tell(one, sum(trial.seconds for trial in one.trials))
+        race.tell(one)
     waiting = [one for one in race.contenders if one.failure is None and not one.trials]
     if past.has_model:
         race.in_hand = best
@@ -128,13 +125,12 @@ def _resume(race: Race, past: ResumePoint) -> None:
 
 def _look_at_learners(race: Race) -> Subgenerator[None]:
     """Look at each learner with its own hyperparameters on few rows: a model, and what it costs."""
-    looks = max(_FIRST_LOOKS * race.shares.time_limit / len(race.entrants), _MIN_LOOK_SECONDS)
+    seconds = max(_FIRST_LOOKS * race.shares.time_limit / len(race.entrants), MIN_TRIAL_SECONDS)
     entrants = [entrant for entrant in race.entrants if entrant.tries_own and not entrant.contenders]
     for n_done, entrant in enumerate(entrants):
         # The first model waits for a process to start.
         left = race.shares.seconds_left / (len(entrants) - n_done) if race.in_hand is None else 0.0
-        kill_after, stop_after = max(looks, _FIRST_MODEL * left), max(_STOP_FACTOR * looks, _FIRST_STOP * left)
-        yield from _try(race, race.add(entrant, {}), kill_after, stop_after)
+        yield from _try(race, race.add(entrant, {}), max(seconds, _FIRST_MODEL * left))
     slow = [one for one in race.contenders if one.was_killed]
     if race.in_hand is None and slow:
         # All that is left is for the first learner that was too slow for its share of the time.
@@ -143,34 +139,25 @@ def _look_at_learners(race: Race) -> Subgenerator[None]:
     race.is_open = True
 
 
-def _try(
-    race: Race, contender: Contender, kill_after: float | None = None, stop_after: float | None = None
-) -> Subgenerator[None]:
+def _try(race: Race, contender: Contender, seconds: float | None = None) -> Subgenerator[None]:
     """Fit a contender on the present subset, and compare it on the validation rows."""
     store_contender(race, contender)
-    leader, n_rows, start = race.find_leader(), race.n_rows, race.shares.seconds_left
-    limit = race.shares.limit_trial(contender, leader, n_rows) if kill_after is None else kill_after
+    shares, n_rows, start = race.shares, race.n_rows, race.shares.seconds_left
+    limit = shares.limit_trial(contender, race.find_leader(), n_rows) if seconds is None else seconds
+    # A model that becomes the best one shortly before the deadline should have its estimate by then.
+    has_holdout = bool(race.finalists) or n_rows >= shares.max_rows or race.in_hand is None
     lesson = Lesson(
-        race.shares.take(n_rows),
-        # A model that becomes the best one shortly before the deadline should have its estimate by then.
-        race.shares.make_exams(
-            n_rows,
-            contender.costs,
-            has_holdout=bool(race.finalists) or n_rows >= race.shares.max_rows or race.in_hand is None,
-        ),
-        stop_after=make_limit(_STOP_FACTOR * limit if stop_after is None else stop_after),
+        shares.take(n_rows),
+        shares.make_exams(n_rows, contender.costs, has_holdout=has_holdout),
+        stop_after=make_limit(_STOP_FACTOR * limit),
         kill_after=make_limit(limit),
         candidate=contender,
     )
-    score = None
     if contender.failure is None and not contender.costs.may_begin(n_rows):
         contender.failure = "there is no time for it"
     if contender.failure is None:
-        try:
-            score = yield from _fit(race, contender, lesson)
-        except OutOfMemory as failure:
-            contender.note_failure(failure)
-    race.note_trial(contender, score, start - race.shares.seconds_left, leader)
+        yield from _fit(race, contender, lesson)
+    race.tell(contender, start - shares.seconds_left)
     store_contender(race, contender)
 
 
@@ -193,38 +180,30 @@ def _fit_last(race: Race, contender: Contender) -> Subgenerator[None]:
     race.finalists.append(contender)
     race.under_way.append(contender)
     try:
-        score = yield from _fit(race, contender, lesson)
-    except OutOfMemory:
-        # The next size follows from what is known now.
-        return
+        yield from _fit(race, contender, lesson)
     finally:
         race.under_way.remove(contender)
-    if score is not None and race.in_hand is contender:
-        race.begin_subset(len(lesson.rows), [])
-        race.note_trial(contender, score, 0.0, None)
-    elif score is not None:
-        # It failed on many rows, as boosters may; others may not.
-        contender.trials.pop()
+    if race.in_hand is contender and contender.n_rows == len(lesson.rows):
+        race.begin_subset(contender.n_rows, [])
+    race.tell(contender)
     store_contender(race, contender)
 
 
-def _fit(race: Race, contender: Contender, lesson: Lesson) -> Subgenerator[float | None]:
-    """Teach a lesson to a contender; return its score, or None if it failed or gave up."""
+def _fit(race: Race, contender: Contender, lesson: Lesson) -> Subgenerator[None]:
+    """Teach a lesson to a contender, and note its score or its failure."""
     start, limit = race.shares.seconds_left, math.inf if lesson.kill_after is None else lesson.kill_after
     try:
         report = yield from teach(lesson)
-        if report.gave_up:
-            return None
-        score = contender.note_report(len(lesson.rows), report, start - race.shares.seconds_left)
-        if report.is_best and score is not None:
+        has_score = contender.note_report(len(lesson.rows), report)
+        if report.is_best and has_score:
             race.in_hand = contender
         if report.is_best and all(exam.purpose != "holdout" for exam in lesson.exams):
             # Others are examined on holdout rows only if they are the best so far.
             yield from examine(race.shares.holdout_rows[: len(lesson.exams[-1].rows)], purpose="holdout")
-        return score
-    except (LearnerRaised, LearnerDied) as failure:
-        contender.note_failure(failure, was_killed=start - race.shares.seconds_left >= limit)
-        return None
+    except (LearnerRaised, LearnerDied, OutOfMemory) as failure:
+        # A learner that took too much memory may have fewer rows.
+        if not (isinstance(failure, OutOfMemory) and contender.trials):
+            contender.note_failure(failure, was_killed=start - race.shares.seconds_left >= limit)
 
 
 def _refit_with_every_row(race: Race) -> Subgenerator[None]:
