@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from fitwithin._core.cost import CostEstimates
 from fitwithin.teachers._search.contender import Contender
 from fitwithin.teachers._search.frugal_suggester import FrugalSuggester
-from fitwithin.teachers._search.parameters import Choice, FloatRange, is_number, make_key
+from fitwithin.teachers._search.parameters import Choice, make_key
 from fitwithin.teachers._search.space import Settings, Space
 
 EstimateCosts = Callable[[Any, CostEstimates], CostEstimates]
@@ -58,6 +58,8 @@ class Entrant:
         Seconds of its trials.
     contenders : list of Contender
         Its hyperparameters so far; the first are the learner's own.
+    starts : list of dict
+        Hyperparameters to begin with that were not tried yet.
     """
 
     def __init__(
@@ -80,9 +82,10 @@ class Entrant:
         self.contenders: list[Contender] = []
         own = estimator.get_params() if hasattr(estimator, "get_params") else {}
         self._own_values = {name: own[name] for name in self.space.parameters if name in own}
-        # First those of the user, then a portfolio.
-        self._starts = [*starts, *self.space.portfolio]
         self._random = check_random_state(seed)
+        # First those of the user, then the cheapest, then a portfolio.
+        cheap = [self.space.complete({}, self._random)] if self.space.parameters else []
+        self.starts = [*starts, *cheap, *self.space.portfolio]
         self._suggester: FrugalSuggester | None = None
         self._known: dict[Hashable, Contender] = {}
 
@@ -94,14 +97,9 @@ class Entrant:
         return is_sure and all(one.failure is not None for one in first)
 
     @property
-    def has_starts_left(self) -> bool:
-        """Whether hyperparameters to begin with were not tried yet."""
-        return bool(self._starts)
-
-    @property
     def has_others(self) -> bool:
         """Whether there are hyperparameters besides the learner's own."""
-        return bool(self.space.parameters) or self.has_starts_left or len(self.contenders) > 1
+        return bool(self.space.parameters or self.starts) or len(self.contenders) > 1
 
     def suggest(self, count_steps: CountSteps) -> Settings | None:
         """Return new hyperparameters to try; None if there are no more.
@@ -118,27 +116,30 @@ class Entrant:
 
     def _list_next(self, count_steps: CountSteps) -> Iterator[Settings]:
         """Yield hyperparameters to begin with, then a portfolio, then suggestions, and at last draws at random."""
-        while self._starts:
-            settings = dict(self._starts.pop(0))
-            is_given = len(self._starts) >= len(self.space.portfolio)
+        while self.starts:
+            settings = dict(self.starts.pop(0))
+            is_given = len(self.starts) >= len(self.space.portfolio)
             yield settings if is_given else self._fit_to_time(settings, count_steps)
         if not self.space.parameters:
             return
-        if not any(one.settings for one in self.contenders):
-            yield self.space.complete({}, self._random)
-        yield from self._list_suggestions()
+        if self._suggester is None:
+            self._suggester = self._make_suggester()
+        for _ in range(_MAX_REPEATS):
+            asked = self._suggester.ask()
+            if asked is not None:
+                yield asked
+                # They were not taken: their score is known, or they would fail.
+                known = self._find(asked)
+                self._suggester.tell(asked, None if known is None else known.promise)
         yield from (self.space.sample(self._random) for _ in range(_MAX_DRAWS))
 
-    def _list_suggestions(self) -> Iterator[Settings]:
-        if self._suggester is None:
-            self._suggester = FrugalSuggester(self.space, self._random, *self._find_start())
-        for _ in range(_MAX_REPEATS):
-            settings = self._suggester.ask()
-            if settings is not None:
-                yield settings
-                # They were not taken: their score is known, or they would fail.
-                known = self._find(settings)
-                self._suggester.tell(settings, None if known is None else known.promise)
+    def _make_suggester(self) -> FrugalSuggester:
+        """Return a search near the best hyperparameters so far; where they are not in the space, near the nearest."""
+        known = [one for one in self.contenders if math.isfinite(one.promise)]
+        best = max(known, key=lambda one: (one.n_rows, one.promise), default=None)
+        start = {} if best is None else self._complete(best.settings)
+        is_whole = start.keys() >= self.space.parameters.keys() and make_key(start) == make_key(self.space.clip(start))
+        return FrugalSuggester(self.space, self._random, start, best.promise if best and is_whole else None)
 
     def _fit_to_time(self, settings: Settings, count_steps: CountSteps) -> Settings:
         known = [one for one in self.contenders if one.is_alive and one.n_steps]
@@ -147,21 +148,6 @@ class Entrant:
         reference = max(known, key=lambda one: one.n_rows)
         own, new = (self.space.count_leaves(self._complete(values)) for values in (reference.settings, settings))
         return self.space.limit_steps(settings, count_steps(reference, new / own if own and new else 1.0))
-
-    def _find_start(self) -> tuple[Settings | None, float | None]:
-        """Return the best hyperparameters so far that are in the space, and their score; None if there are none."""
-        known = [one for one in self.contenders if math.isfinite(one.promise) and self._is_in_space(one.settings)]
-        best = max(known, key=lambda one: (one.n_rows, one.promise), default=None)
-        return (None, None) if best is None else (self._complete(best.settings), best.promise)
-
-    def _is_in_space(self, settings: Settings) -> bool:
-        """Whether a search may begin at these: the learner's own may be None, or text such as "sqrt"."""
-        values = self._complete(settings)
-        return all(
-            one.find(values[name]) is not None if isinstance(one, Choice) else is_number(values[name])
-            for name, one in self.space.parameters.items()
-            if name in values and isinstance(one, Choice | FloatRange)
-        )
 
     def _find(self, settings: Settings) -> Contender | None:
         """Return the contender that has these hyperparameters, in other words perhaps."""
@@ -201,10 +187,6 @@ class Entrant:
         self.contenders.append(contender)
         self._known[make_key(self._complete(settings))] = contender
         return contender
-
-    def skip_starts(self, count: int) -> None:
-        """Leave out the first hyperparameters to begin with, which an earlier call has tried."""
-        del self._starts[:count]
 
     def begin_again(self) -> None:
         """Search near the best candidate, with its score of now."""

@@ -44,7 +44,7 @@ class FrugalSuggester:
     start : mapping of str to Any, optional
         Settings to begin near, all or some of them; default: the cheap ones, near which all restarts are.
     start_score : float, optional
-        Their score, so that they are not suggested.
+        Their score, if they are in the space: then they are not suggested.
 
     Examples
     --------
@@ -117,13 +117,11 @@ class FrugalSuggester:
             self._begin(self._cheap + _FIRST_STEP * self._random.normal(size=len(self._parameters)))
 
     def _encode(self, settings: Mapping[str, Any]) -> Point:
-        return np.array([_find_place(one, one.nearest(settings[name])) for name, one in self._parameters.items()])
+        return np.array([one.find_place(settings[name]) for name, one in self._parameters.items()])
 
     def _decode(self, point: Point) -> Settings:
-        return {
-            name: _find_value(one, place)
-            for (name, one), place in zip(self._parameters.items(), point.tolist(), strict=True)
-        }
+        parameters = zip(self._parameters.items(), point.tolist(), strict=True)
+        return {name: one.find_value(place) for (name, one), place in parameters}
 
 
 def _make_movable(parameter: Parameter, random: np.random.RandomState) -> Choice | FloatRange:
@@ -132,27 +130,3 @@ def _make_movable(parameter: Parameter, random: np.random.RandomState) -> Choice
         return parameter
     values = [to_python(parameter.rvs(random_state=random)) for _ in range(N_DRAWN_VALUES)]
     return Choice(tuple(sorted(set(values)) if all(map(is_number, values)) else values))
-
-
-def _find_place(parameter: Choice | FloatRange, value: Any) -> float:
-    """Return the place of a value between 0 and 1."""
-    if isinstance(parameter, Choice):
-        return ((parameter.find(value) or 0) + 0.5) / len(parameter.values)
-    if parameter.low == parameter.high:
-        return 0.0
-    low, high, number = (
-        math.log(one) if parameter.log else one for one in (parameter.low, parameter.high, float(value))
-    )
-    return (number - low) / (high - low)
-
-
-def _find_value(parameter: Choice | FloatRange, place: float) -> Any:
-    """Return the value at a place; beyond the ends is the bound, or the other end of values without an order."""
-    if isinstance(parameter, Choice) and not parameter.is_ordered:
-        return parameter.values[math.floor(place * len(parameter.values)) % len(parameter.values)]
-    place = min(max(place, 0.0), 1.0)
-    if isinstance(parameter, Choice):
-        return parameter.values[min(int(place * len(parameter.values)), len(parameter.values) - 1)]
-    if parameter.log:
-        return parameter.nearest(parameter.low * (parameter.high / parameter.low) ** place)
-    return parameter.nearest(parameter.low + place * (parameter.high - parameter.low))

@@ -67,6 +67,15 @@ class Choice:
             return min(self.values, key=lambda known: abs(known - value))
         return self.values[len(self.values) // 2] if self.find(value) is None else value
 
+    def find_place(self, value: Any) -> float:
+        """Return the place of the nearest value, between 0 and 1."""
+        return ((self.find(self.nearest(value)) or 0) + 0.5) / len(self.values)
+
+    def find_value(self, place: float) -> Any:
+        """Return the value at a place; beyond the ends is the last one, or the other end of values without an order."""
+        index, last = math.floor(place * len(self.values)), len(self.values) - 1
+        return self.values[min(max(index, 0), last) if self.is_ordered else index % len(self.values)]
+
 
 @dataclass(frozen=True)
 class FloatRange:
@@ -89,7 +98,7 @@ class FloatRange:
     high: float
     log: bool = False
 
-    _margin: ClassVar[float] = 0.0  # beyond both ends, within which draws count as the bound
+    _margin: ClassVar[float] = 0.0  # beyond both ends, within which numbers count as the bound
 
     @property
     def lowest(self) -> float:
@@ -98,16 +107,28 @@ class FloatRange:
 
     def rvs(self, *, random_state: np.random.RandomState) -> Any:
         """Draw a number."""
-        low, high = self.low - self._margin, self.high + self._margin
-        if self.log:
-            return self.nearest(math.exp(random_state.uniform(math.log(low), math.log(high))))
-        return self.nearest(random_state.uniform(low, high))
+        return self.find_value(random_state.uniform())
 
     def nearest(self, value: Any) -> Any:
         """Return the number in the range that is next to this one; the middle, if this is no number."""
         if not is_number(value):
             value = math.sqrt(self.low * self.high) if self.log else (self.low + self.high) / 2
         return min(max(float(value), self.low), self.high)
+
+    def find_place(self, value: Any) -> float:
+        """Return the place of a number between 0 and 1."""
+        low, high, number = (math.log(one) if self.log else one for one in (*self._bounds, self.nearest(value)))
+        return (number - low) / (high - low) if low < high else 0.0
+
+    def find_value(self, place: float) -> Any:
+        """Return the number at a place; beyond the ends is the bound."""
+        low, high = self._bounds
+        place = min(max(place, 0.0), 1.0)
+        return self.nearest(low * (high / low) ** place if self.log else low + place * (high - low))
+
+    @property
+    def _bounds(self) -> tuple[float, float]:
+        return self.low - self._margin, self.high + self._margin
 
 
 @dataclass(frozen=True)

@@ -138,7 +138,7 @@ class Race:
                 seconds = self.shares.count_search_seconds(leader, find_exponent(self.contenders))
             neighbour = (_NEIGHBOUR_FACTOR if reserved is None else 1.0) * leader.costs.fit_seconds(self.n_rows)
             # Hyperparameters to begin with are fitted to the time there is.
-            has_starts = seconds > 0 and any(entrant.has_starts_left for entrant in self.entrants)
+            has_starts = seconds > 0 and not self.finalists and any(entrant.starts for entrant in self.entrants)
             if not has_starts and self._is_settled(leader) and self._grow(leader, seconds):
                 continue
             if not has_starts and neighbour + leader.costs.overhead_seconds(self.n_rows) > seconds:
@@ -201,7 +201,7 @@ class Race:
         """Return a contender that was not tried yet, of the learner that had the least time so far."""
         for entrant in sorted(self.entrants, key=lambda entrant: entrant.seconds):
             best = self.find_leader(entrant.contenders)
-            if entrant.is_out or (best and leader and self._is_behind(best, leader) and not entrant.has_starts_left):
+            if entrant.is_out or (best and leader and self._is_behind(best, leader) and not entrant.starts):
                 continue
             settings = entrant.suggest(partial(self.shares.count_steps, n_rows=self.n_rows))
             if settings is not None:

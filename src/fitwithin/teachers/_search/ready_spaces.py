@@ -217,8 +217,7 @@ def _limit_to_rows(space: Space, portfolio: list[Settings], n_rows: int) -> Spac
         for name, one in space.parameters.items()
     }
     limited = replace(space, parameters=parameters)
-    starts = [limited.cheap] if portfolio else []
-    return replace(limited, portfolio=tuple(limited.clip(dict(settings)) for settings in [*starts, *portfolio]))
+    return replace(limited, portfolio=tuple(map(limited.clip, portfolio)))
 
 
 def _find_names(learner: Any, parameters: Mapping[str, Parameter]) -> dict[str, str]:

@@ -50,7 +50,7 @@ def restore_contenders(race: Race, notes: Mapping[str, Any], costs: CostEstimate
             contender.trials.append(Trial(n_rows, Estimate(value, low, high), was_cut_short))
         race.contenders.append(contender)
     for entrant in race.entrants:
-        entrant.skip_starts(len(entrant.contenders) - entrant.tries_own)
+        del entrant.starts[: len(entrant.contenders) - entrant.tries_own]
     best = notes.get(_BEST)
     return None if best is None else race.contenders[best]
 
