@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 import browser
 from fitwithin import TimeConstrainedClassifier
-from fitwithin.viz._report.summary import summarize_fit
+from fitwithin.viz._report.report import summarize_fit
 from pages import ParsedPage
 from sample_fits import a_fit, a_round, a_search
 
