@@ -10,8 +10,7 @@ from fitwithin._pools.sources.paths import FORMATS
 from fitwithin._tabular.files.csv import CsvFile
 from fitwithin._tabular.files.data_file import DataFile
 from fitwithin._tabular.files.data_set_files import DataSetFiles, is_file_set, needs_blocks
-from fitwithin._tabular.files.npz import NpzFile
-from fitwithin._tabular.files.svmlight import SvmlightFile
+from fitwithin._tabular.files.matrix_files import NpzFile, SvmlightFile
 
 _FORMATS: Mapping[str, type[DataFile]] = {
     **dict.fromkeys(FORMATS, DataSetFiles),
