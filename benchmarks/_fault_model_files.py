@@ -18,7 +18,7 @@ from _fault import FaultCases, FaultOutcome
 from _synthetic_data import make_pool
 from fitwithin import FitwithinError
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._core.model_file.skops_file import UntrustedTypes, dump_model, load_model
+from fitwithin._core.model_file import UntrustedTypes, dump_model, load_model
 
 model_files = FaultCases("the door")
 

@@ -52,8 +52,7 @@ from sklearn.svm import SVC, SVR, LinearSVC, NuSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin._core.exceptions import NotStorable, UserInputError
-from fitwithin._core.model_file.skops_file import UntrustedTypes, dump_model, load_model
-from fitwithin._core.model_file.trusted_types import TRUSTED_TYPES
+from fitwithin._core.model_file import TRUSTED_TYPES, UntrustedTypes, dump_model, load_model
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

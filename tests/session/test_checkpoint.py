@@ -458,7 +458,7 @@ def test_a_damaged_state_is_refused(path, content):
 
 
 def test_a_strangers_model_of_other_types_is_not_opened(path):
-    from fitwithin._core.model_file.skops_file import dump_model
+    from fitwithin._core.model_file import dump_model
 
     X, y = make_rows()
     kill(path, 2)

@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 from checkpoint_fits import make_fit_state
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import LearnerDied
-from fitwithin._core.model_file.skops_file import dump_model
+from fitwithin._core.model_file import dump_model
 from fitwithin._session.checkpoint import open_checkpoint
 from fitwithin._session.checkpoint_folder import read_checkpoint
 from fitwithin._session.fit_state import ModelRecord

@@ -15,7 +15,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin._core.exceptions import NotStorable, UserInputError
-from fitwithin._core.model_file.trusted_types import TRUSTED_TYPES
+from fitwithin._core.model_file import TRUSTED_TYPES
 from fitwithin._presets import CLASSIFIERS, REGRESSORS, make_preset
 from fitwithin._tabular.columns import FeatureColumn
 from fitwithin._tabular.model_archive import read_card, read_pipeline, write_archive

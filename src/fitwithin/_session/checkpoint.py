@@ -136,7 +136,7 @@ class Checkpoint:
                 with atomic_write(self.path / name) as temporary:
                     temporary.write_bytes(body)
         # Here and not in the first write, which would seem to be slow.
-        import_module("fitwithin._core.model_file.skops_file")
+        import_module("fitwithin._core.model_file")
         threading.Thread(target=self._keep_up, name="fitwithin-checkpoint", daemon=True).start()
         return past
 

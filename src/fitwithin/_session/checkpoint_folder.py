@@ -186,7 +186,7 @@ def load_skops_file(file: Path, trusted_types: Collection[str] = ()) -> Any:
     FileNotFoundError
         If it is not there.
     """
-    from fitwithin._core.model_file.skops_file import UntrustedTypes, load_model
+    from fitwithin._core.model_file import UntrustedTypes, load_model
 
     try:
         return load_model(file, trusted_types)

@@ -18,7 +18,7 @@ import skops.io
 from sklearn.pipeline import Pipeline
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._core.model_file.skops_file import dump_model, load_model, open_archive
+from fitwithin._core.model_file import dump_model, load_model, open_archive
 from fitwithin._session.checkpoint_folder import (
     STATE_FILE,
     CheckpointContent,

@@ -72,7 +72,7 @@ class FinishedDump:
     """
 
     def __init__(self, model: Any, path: Path) -> None:
-        from fitwithin._core.model_file.skops_file import dump_model
+        from fitwithin._core.model_file import dump_model
 
         self._types = dump_model(model, path)
 

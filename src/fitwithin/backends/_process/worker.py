@@ -238,7 +238,7 @@ class Worker:
 
     def dump(self, path: str) -> tuple[str, ...]:
         """Write a saved model to a skops file; return the types in it that must be trusted by name."""
-        from fitwithin._core.model_file.skops_file import dump_model
+        from fitwithin._core.model_file import dump_model
 
         self._keep_file(self._channel.take_descriptor())
         return dump_model(load_pickle(self._loaded_files[-1]), Path(path))
