@@ -1,7 +1,7 @@
 """Values of options, valid and mistyped."""
 
 import sys
-from datetime import datetime
+from datetime import UTC, datetime
 
 import pytest
 
@@ -59,6 +59,7 @@ def test_a_time_of_day_is_the_next_one():
 
     assert parse_until_option("06:00", noon) == datetime(2026, 11, 19, 6, 0)
     assert parse_until_option("12:00:30", noon) == datetime(2026, 11, 18, 12, 0, 30)
+    assert parse_until_option("06:00Z", noon.replace(tzinfo=UTC)) == datetime(2026, 11, 19, 6, 0, tzinfo=UTC)
     assert parse_until_option("2026-12-01T06:00", noon) == datetime(2026, 12, 1, 6, 0)
     with pytest.raises(UserInputError, match=r"--until must be a time such as 06:00 .* got 'soon'"):
         parse_until_option("soon", noon)

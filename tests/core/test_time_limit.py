@@ -1,6 +1,7 @@
 """Time limits as people write them."""
 
 import math
+import sys
 from datetime import UTC, datetime, timedelta, timezone
 from fractions import Fraction
 
@@ -77,6 +78,9 @@ def test_the_answer_is_a_plain_float():
         1j,
         [60],
         b"60s",
+        pd.NaT,
+        pytest.param(np.timedelta64(5, "s"), id="a duration of numpy"),
+        np.datetime64("2099-01-01"),
     ],
 )
 def test_a_limit_that_is_no_positive_time_is_refused(time_limit):
@@ -115,6 +119,10 @@ def test_a_point_in_time_is_the_seconds_until_then():
     assert parse_time_limit(datetime(2026, 11, 19, 6, 0, tzinfo=UTC), now) == 8 * 3600
     assert parse_time_limit(datetime(2026, 11, 19, 6, 0, tzinfo=timezone(timedelta(hours=2))), now) == 6 * 3600
     assert parse_time_limit(now.astimezone().replace(tzinfo=None) + timedelta(seconds=90), now) == 90
+
+
+def test_a_limit_that_is_longer_than_any_timeout_may_be_is_95_years():
+    assert parse_time_limit(sys.maxsize) == parse_time_limit(datetime.max) == 3e9
 
 
 def test_a_timestamp_of_pandas_is_a_point_in_time():

@@ -88,7 +88,9 @@ def parse_until_option(text: str, now: datetime | None = None) -> datetime:
     """
     now = now or datetime.now()  # the user's own clock
     with contextlib.suppress(ValueError):
-        today = datetime.combine(now.date(), time.fromisoformat(text))
+        clock = time.fromisoformat(text)
+        now = now.astimezone(clock.tzinfo) if clock.tzinfo else now
+        today = datetime.combine(now.date(), clock)
         return today if today > now else today + timedelta(days=1)
     try:
         return datetime.fromisoformat(text)

@@ -166,6 +166,10 @@ _SECONDS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1, "ms": 1e-3, "us": 1e-6}
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*(d|h|ms|us|m|s)\s*")
 
 
+_LONGEST_SECONDS = 3e9
+"""Seconds in 95 years; sockets and locks take no timeout of more than 292 years."""
+
+
 _ACCEPTED = 'seconds (60, 2.5), a timedelta, a datetime in the future, or text such as "90s", "15m", "1h30m"'
 
 
@@ -196,10 +200,12 @@ def parse_time_limit(time_limit: TimeLimit, now: datetime | None = None) -> floa
     >>> parse_time_limit(2.5)
     2.5
     """
-    if isinstance(time_limit, datetime):
-        return _seconds_until(time_limit, now or datetime.now(UTC))
-    given = time_limit.total_seconds() if isinstance(time_limit, timedelta) else time_limit
-    return read_quantity(given, _read_text, "time_limit", _ACCEPTED)
+    if isinstance(time_limit, datetime) and time_limit == time_limit:  # NaT of pandas does not equal itself
+        seconds = _seconds_until(time_limit, now or datetime.now(UTC))
+    else:
+        given = time_limit.total_seconds() if isinstance(time_limit, timedelta) else time_limit
+        seconds = read_quantity(given, _read_text, "time_limit", _ACCEPTED)
+    return min(seconds, _LONGEST_SECONDS)
 
 
 def parse_row_seconds(limit: float | str) -> float:
@@ -243,7 +249,7 @@ def read_quantity(
     if isinstance(value, str):
         number = read_text(value.strip().lower())
     elif isinstance(value, Real) and not isinstance(value, bool):
-        with suppress(OverflowError):
+        with suppress(OverflowError, TypeError):  # a timedelta64 of numpy counts as real
             number = float(value)
     if number is None or not least <= number < math.inf:
         raise ValueError(f"{name} must be positive and finite: {accepted}; got {value!r}.")
