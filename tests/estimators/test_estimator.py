@@ -202,7 +202,9 @@ class _NoPredict:
         (LinearRegression(), "must be a classifier; got the regressor"),
         (LGBMRanker(), "Ranking and survival analysis are not supported"),
         (LGBMClassifier(objective="lambdarank"), "Ranking and survival analysis are not supported"),
-        (XGBClassifier(objective="survival:cox"), "Ranking and survival analysis are not supported"),
+        (XGBClassifier(objective="survival:cox"), "got survival:cox. Ranking and survival analysis are not supported"),
+        (make_pipeline(LGBMRanker()), "got LGBMRanker. Ranking and survival analysis are not supported"),
+        (make_pipeline(XGBClassifier(objective="rank:ndcg")), "got rank:ndcg. Ranking and survival analysis"),
     ],
 )
 def test_an_object_that_is_not_a_classifier_is_refused(learner, message, table):

@@ -343,7 +343,7 @@ def test_weights_that_a_learner_does_not_take_are_refused_in_any_order(order, ro
             search_of(learners).fit(*classes, sample_weight=np.ones(len(classes[1])))
 
     if not routing:
-        assert "KNeighborsClassifier takes no sample_weight in its fit. Leave it out of the list" in str(caught.value)
+        assert "KNeighborsClassifier takes no sample_weight in its fit. Choose another one" in str(caught.value)
 
 
 def test_a_resumed_search_goes_on_with_the_candidates_of_the_call_before(classes, tmp_path):

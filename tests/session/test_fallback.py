@@ -67,8 +67,9 @@ def test_an_exception_is_still_raised():
         a_classifier(AwkwardClassifier("raises")).fit(X, Y)
 
 
-def test_a_fallback_that_fails_is_no_model():
-    with pytest.raises(LearnerFailed):
+def test_a_fallback_that_fails_is_no_model_and_is_reported():
+    reported = pytest.warns(LearnerFailedWarning, match="There is no fallback, since its fit failed.*no more than 0")
+    with reported, pytest.raises(LearnerFailed):
         a_classifier(AwkwardClassifier("segfaults"), fallback=AwkwardClassifier("raises")).fit(X, Y)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -11,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fitwithin._core.cost import CostEstimates
-from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, OutOfTime
-from fitwithin._core.log import LOGGER
+from fitwithin._core.exceptions import LearnerDied, LearnerFailedWarning, LearnerRaised, OutOfMemory, OutOfTime
 from fitwithin._core.preference import Candidate, is_worse, paired_error
 from fitwithin._core.records import Answer, Answers, Exam, FitLimits, Lesson, LessonReport, StopReason, Wait
 from fitwithin._session.fit_state import ModelRecord
@@ -354,7 +354,8 @@ class LearnerLoop:
             self.runner.fit(rows, limits=FitLimits(seconds, seconds), learner=learner)
             model = self.runner.save()
         except (*LEARNER_FAILURES, OutOfTime) as error:
-            LOGGER.warning("There is no fallback. %s: %s", type(error).__name__, error)
+            text = f"There is no fallback, since its fit failed. {type(error).__name__}: {error}"
+            warnings.warn(text, LearnerFailedWarning, stacklevel=4)
             return None
         self.budget.reserves.load = model.load_seconds
         return KeptModel(model, ModelRecord(0, len(rows), rows))

@@ -143,9 +143,7 @@ def route_fit_params(estimator: Any, learners: Sequence[Any], given: FitArgument
             params["groups"] = groups
         routed = dict(process_routing(estimator, "fit", **params).estimator.fit)
         for learner in learners:
-            _refuse_params(
-                learners, learner, set(routed) - get_routing_for_object(learner).consumes("fit", routed), "requests"
-            )
+            _refuse_params(learner, set(routed) - get_routing_for_object(learner).consumes("fit", routed), "requests")
         return routed
     if given.params:
         raise ValueError(
@@ -153,16 +151,16 @@ def route_fit_params(estimator: Any, learners: Sequence[Any], given: FitArgument
             "sklearn.set_config(enable_metadata_routing=True) and set_fit_request on the estimator."
         )
     for learner in learners:
-        _refuse_params(learners, learner, {name for name in params if not has_fit_parameter(learner, name)}, "takes")
+        _refuse_params(learner, {name for name in params if not has_fit_parameter(learner, name)}, "takes")
     return params
 
 
-def _refuse_params(learners: Sequence[Any], learner: Any, refused: Collection[str], verb: str) -> None:
+def _refuse_params(learner: Any, refused: Collection[str], verb: str) -> None:
     if refused:
         names = join_names(sorted(refused))
         raise TypeError(
-            f"The learner {type(learner).__name__} {verb} no {names} in its fit."
-            + (f" Leave it out of the list, or leave out {names}." if len(learners) > 1 else "")
+            f"The learner {type(learner).__name__} {verb} no {names} in its fit. Choose another one, or leave out "
+            f"{names}."
         )
 
 
@@ -254,11 +252,13 @@ def clone_learner(learner: Any, kind: LearnerKind | None = None, name: str = "es
 
 def _refuse_other_tasks(learner: Any) -> None:
     """Raise a TypeError for a learner that ranks, or predicts survival times."""
-    params = learner.get_params(deep=False) if hasattr(learner, "get_params") else {}
-    objective = str(params.get("objective") or params.get("loss_function") or "").lower()
-    if type(learner).__name__.endswith("Ranker") or re.search("rank|survival|cox|^aft|pairlogit", objective):
+    params = learner.get_params(deep=True) if hasattr(learner, "get_params") else {}
+    objectives = [str(value) for name, value in params.items() if re.search("(^|__)(objective|loss_function)$", name)]
+    found = [text for text in objectives if re.search("rank|survival|cox|^aft|pairlogit", text.lower())]
+    found += [name for part in (learner, *params.values()) if (name := type(part).__name__).endswith("Ranker")]
+    if found:
         raise TypeError(
-            f"estimator must be a classifier or a regressor; got {learner!r}. Ranking and survival analysis are not "
+            f"estimator must be a classifier or a regressor; got {found[0]}. Ranking and survival analysis are not "
             "supported: rows are drawn and scored one by one, without their queries or censoring times."
         )
 
