@@ -244,6 +244,25 @@ def test_files_that_dask_opened_are_read_in_blocks_with_the_types_of_the_frame(d
     assert clf.history_[-1].rows == 10_000
 
 
+def test_frames_from_many_files_keep_their_partitions(dask_client, frame, tmp_path):
+    """Dask joins the partitions of small files where few columns of them are read."""
+    wide = frame[["a", "b", "c", "label"]].assign(**{f"unused {number}": 0.0 for number in range(20)})
+    for number in range(10):
+        wide[number * 1000 : (number + 1) * 1000].to_parquet(tmp_path / f"{number}.parquet")
+    ddf = dd.read_parquet(str(tmp_path))
+    features, label = ddf[["a", "b", "c"]], ddf["label"]
+    computed = ddf[["a", "b", "c", "label"]].assign(d=ddf["a"] + ddf["b"])
+    of_series = make_classifier(dask_client, DecisionTreeClassifier(max_depth=6)).fit(features, label)
+    of_computed = make_classifier(dask_client, DecisionTreeClassifier(max_depth=6)).fit(computed, "label")
+    with dask_client.as_current():
+        predicted = of_series.predict(features).compute()
+        scores = of_series.score(features, label), of_computed.score(computed, "label")
+
+    assert of_series.history_[-1].rows == of_computed.history_[-1].rows == 10_000
+    np.testing.assert_array_equal(predicted, of_series.predict(frame[["a", "b", "c"]]))
+    assert min(scores) > 0.85
+
+
 def test_a_collection_needs_this_backend(dask_client, frame):
     with pytest.raises(TypeError, match=r"backend=fitwithin\.backends\.Dask"):
         TimeConstrainedClassifier(GaussianNB()).fit(dd.from_pandas(frame, npartitions=2), "label")

@@ -18,7 +18,7 @@ from fitwithin._pools.sources.opening import open_blocks, open_source
 from fitwithin._pools.tables import find_input_kind, is_lazy_frame, list_column_types, take_rows
 from fitwithin._pools.target_pass import BlockTarget, read_block_target, summarize_target
 from fitwithin.backends._dask.cluster import PRIORITY, Cluster
-from fitwithin.backends._dask.estimator_inputs import check_columns
+from fitwithin.backends._dask.estimator_inputs import check_columns, list_partitions
 
 _TASKS_PER_WORKER = 4
 """Tasks in which each worker reads the target of files: Dask takes a millisecond for each."""
@@ -125,13 +125,13 @@ class CollectionParts:
             y, sample_weight = _chunk_alike(y, X), _chunk_alike(sample_weight, X)
         is_frame = self._features is not None
         self.empty: Any = X._meta[self._features] if is_frame else np.empty((0, X.shape[1]), X.dtype)
-        self._X = _list_partitions(X)
+        self._X = list_partitions(X)
         n_parts = len(self._X)
         self._y = _list_column(y, n_parts, "y", is_frame=is_frame)
         self._weights = _list_column(sample_weight, n_parts, "sample_weight", is_frame=is_frame)
         named = [name for name in (y, sample_weight, groups) if isinstance(name, str)]
         # Dask reads these columns only, where the frame comes from files.
-        self._named = _list_partitions(X[named]) if named else [None] * n_parts
+        self._named = list_partitions(X[named]) if named else [None] * n_parts
         self.n_validation_blocks = 0
         if X_val is not None:
             self._add_validation_set(X_val, y_val)
@@ -256,11 +256,6 @@ def _chunk_alike(column: Any, X: Any) -> Any:
     return column.rechunk((X.chunks[0],)) if is_known and column.shape[0] == X.shape[0] else column
 
 
-def _list_partitions(collection: Any) -> list[Any]:
-    parts: list[Any] = np.asarray(collection.to_delayed(), dtype=object).ravel().tolist()
-    return parts
-
-
 def _list_column(column: Any, n_parts: int, name: str, *, is_frame: bool) -> list[Any]:
     """Return the parts of a column, or its name for each partition."""
     if column is None or (is_frame and isinstance(column, str)):
@@ -270,7 +265,7 @@ def _list_column(column: Any, n_parts: int, name: str, *, is_frame: bool) -> lis
             f"X is a Dask collection, and {name} is of type {type(column).__name__}.",
             f"Pass {name} as a Dask collection too, or as the name of a column of X.",
         )
-    parts = _list_partitions(column)
+    parts = list_partitions(column)
     if len(parts) != n_parts:
         raise UserInputError(
             f"X has {n_parts} partitions and {name} has {len(parts)}; both must have the same rows in the same order.",

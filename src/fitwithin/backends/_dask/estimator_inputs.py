@@ -20,6 +20,15 @@ def check_columns(X: Any, *columns: Any) -> list[str]:
     return names
 
 
+def list_partitions(collection: Any) -> list[Any]:
+    """Return the partitions of a collection as tasks, as many as it says that it has."""
+    is_frame = hasattr(collection, "simplify")
+    # Dask's own optimization reads several files in one task where few of their columns are needed.
+    parts = collection.simplify().to_delayed(optimize_graph=False) if is_frame else collection.to_delayed()
+    tasks: list[Any] = np.asarray(parts, dtype=object).ravel().tolist()
+    return tasks
+
+
 @dataclass(frozen=True, eq=False)
 class ScoredCollection:
     """Features on a cluster whose predictions are brought here at once, because a score needs them all."""
@@ -73,7 +82,7 @@ def predict_collection(estimator: Any, method: str, X: Any) -> Any:
     else:
         X = X.rechunk({1: -1})
         sizes, two_rows = X.chunks[0], np.zeros((2, X.shape[1]), dtype=X.dtype)
-    parts = np.asarray(X.to_delayed(), dtype=object).ravel()
+    parts = list_partitions(X)
     call = delayed(_predict_part, pure=False)
     empty = _predict_part(fitted, method, two_rows)[:0]
     blocks = [
