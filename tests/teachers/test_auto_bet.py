@@ -162,6 +162,15 @@ def test_a_fit_that_was_projected_to_end_in_time_goes_on():
     assert [len(rows) for rows in session.lessons] == [state.max_rows]
 
 
+def test_a_sure_bet_on_every_row_is_given_up_if_its_first_steps_show_that_most_would_be_missing():
+    session, _, state = session_of(
+        400.0, lambda n_rows: (1e-3 if n_rows <= 2000 else 1e-2) * n_rows, setup=lambda n_rows: 1e-6 * n_rows
+    )
+
+    assert [len(request.rows) for request in session.given_up][:1] == [state.max_rows]
+    assert 0.4 * 400 / 1e-2 < len(session.lessons[-1]) < state.max_rows
+
+
 def test_after_the_measurements_that_gave_up_the_next_fit_goes_on():
     clock = FakeClock()
     costs = cost_estimates(30.0, lessons=[(250, 0.5, 0.1), (2000, 1.0, 0.1)], clock=clock, can_stop_early=True)
