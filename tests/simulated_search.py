@@ -64,9 +64,9 @@ class SimulatedResult:
     seconds: float = 0.0
 
 
-def run_search(learners, *, pool_size=200_000, limit=20.0, seed=0, starts=None):
+def run_search(learners, *, pool_size=200_000, limit=20.0, seed=0, starts=None, clock=None):
     """Drive a search over pairs of a learner and its space; return what came of it."""
-    clock = FakeClock()
+    clock = FakeClock() if clock is None else clock
     budget = Budget(limit, clock=clock)
     costs = CostEstimates(budget, CostModel())
     deck = Deck(pool_size, np.random.default_rng(seed), costs=costs)

@@ -11,6 +11,7 @@ from fitwithin._core.exceptions import LearnerFailed
 from fitwithin.teachers._search.parameters import Choice, FloatRange
 from fitwithin.teachers._search.shares import count_holdout_rows, count_search_rows
 from fitwithin.teachers._search.space import Space
+from fitwithin.testing import FakeClock
 from simulated_search import Simulated, run_search
 
 SKILLS = Space({"skill": FloatRange(0.1, 0.9)}, {"skill": 0.1})
@@ -169,3 +170,19 @@ def test_a_search_ends_in_time_with_a_model_whatever_the_learner_takes(pool_size
 
     assert found.seconds <= limit + 1e-6 or found.reason == "time"
     assert found.best is not None or learners[0][0].seconds(min(pool_size, 250)) > 0.2 * limit / n_learners
+
+
+class BusyClock(FakeClock):
+    """A clock of a machine on which every look at it takes a while."""
+
+    def __call__(self):
+        self.advance(0.02)
+        return super().__call__()
+
+
+@pytest.mark.parametrize("seed", [30, 31, 32])
+def test_a_last_fit_whose_time_went_by_while_it_was_chosen_is_left_out(seed):
+    found = run_search([(Simulated(cost=200.0), SKILLS)], limit=5 + 0.37 * seed, seed=seed, clock=BusyClock())
+
+    assert all(len(lesson.rows) for lesson in found.lessons)
+    assert found.best_rows > 0

@@ -168,6 +168,9 @@ def _fit_last(race: Race, contender: Contender) -> Subgenerator[None]:
     # The first one may be too large.
     n_try = shares.choose_rows_to_try(contender) if costs.knows_steps and not race.finalists else 0
     can_give_up, n_rows = n_try > n_rows, max(n_try, n_rows)
+    if not n_rows:
+        # The time for it went by since it was chosen.
+        return
     seconds = shares.seconds_left - shares.reserved_seconds(contender, n_rows)
     lesson = Lesson(
         shares.take(n_rows),
