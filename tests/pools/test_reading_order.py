@@ -53,6 +53,17 @@ def test_rows_of_a_head_and_of_the_rest_are_of_one_block():
     assert clusters.block_rows.tolist() == [2, 5]
 
 
+@pytest.mark.parametrize(("n_given", "n_rows"), [(4, [4, 4, 4, 4]), (2, [0, 0, 4, 4])])
+def test_rows_of_held_out_blocks_stand_for_all_blocks_unless_these_are_a_validation_set(n_given, n_rows):
+    counts = np.full((4, 1), 4)
+    held = np.array([[[0, 0]], [[0, 0]], [[4, 0]], [[0, 4]]])
+    index = BlockIndex(counts, held_counts=held, n_given=n_given)
+
+    clusters = index.find_clusters(np.arange(8, 16), np.zeros(8, np.uint8))
+
+    assert clusters.block_rows.tolist() == n_rows
+
+
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_a_pool_with_heads_has_every_row_once_with_its_label(tmp_path, weight):
     n_rows = 9 * HEAD_ROWS

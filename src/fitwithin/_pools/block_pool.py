@@ -147,10 +147,11 @@ class BlockPool(Pool):
         self._seed = seed
         self._parts = None if found.parts is None else found.split(found.parts)
         rng = np.random.default_rng(seed)
-        self.index = choose_reading_order(found, rng, source.rests, is_shuffled=source.is_shuffled)
+        n_given = len(found.block_rows) - source.n_validation_blocks
+        self.index = choose_reading_order(found, rng, source.rests, is_shuffled=source.is_shuffled, n_given=n_given)
         self.supply = RowSupply(self.index)
         self.held_out = self.index.list_held_out(rng) if self.index.held_counts.any() else None
-        self.n_given_rows = int(found.block_rows[: len(found.block_rows) - source.n_validation_blocks].sum())
+        self.n_given_rows = int(found.block_rows[:n_given].sum())
         self._reader: BlockReader
 
     def __len__(self) -> int:

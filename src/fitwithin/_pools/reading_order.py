@@ -40,6 +40,8 @@ class BlockIndex:
         Validation and holdout rows in each cell, at its end; by default there are none.
     rests : set of int
         Numbers of blocks that are the rest of the one before.
+    n_given : int, optional
+        Blocks of X; those of X_val come after them. By default there are no others.
 
     Attributes
     ----------
@@ -67,6 +69,7 @@ class BlockIndex:
         numbers: Places | None = None,
         held_counts: Counts | None = None,
         rests: frozenset[int] = frozenset(),
+        n_given: int | None = None,
     ) -> None:
         self.cell_counts = cell_counts
         self.held_counts: Counts = np.zeros((*cell_counts.shape, 2), np.int64) if held_counts is None else held_counts
@@ -79,6 +82,7 @@ class BlockIndex:
         self.heads = {places[rest]: places[rest - 1] for rest in rests if rest in places and rest - 1 in places}
         # Rows of a large block may be much alike, in its rest too.
         self._clusters: Places = self.numbers - np.isin(self.numbers, list(rests))
+        self._n_given = int(self.numbers.max(initial=-1)) + 1 if n_given is None else n_given
 
     def find_places(self, rows: Rows) -> Places:
         """Return the place of each row's block in the order of reading."""
@@ -114,10 +118,9 @@ class BlockIndex:
         """Return the blocks that rows come from."""
         blocks = self._clusters[self.find_places(rows)]
         n_rows = np.bincount(self._clusters, np.diff(self.row_starts))
-        n_training = np.bincount(self._clusters, self.training_counts.sum(axis=1))
-        if len(rows) and not n_training[blocks].any():
+        if len(rows) and blocks.min() >= self._n_given:
             # Rows of X_val stand for the blocks of X_val, and not for those of X.
-            n_rows[n_training > 0] = 0
+            n_rows[: self._n_given] = 0
         return Clusters(blocks, codes if codes.dtype.kind == "u" else None, n_rows)
 
 
@@ -129,7 +132,12 @@ def list_ranges(starts: Counts, counts: Counts) -> Rows:
 
 
 def choose_reading_order(
-    found: TargetPass, rng: np.random.Generator, rests: frozenset[int] = frozenset(), *, is_shuffled: bool = False
+    found: TargetPass,
+    rng: np.random.Generator,
+    rests: frozenset[int] = frozenset(),
+    *,
+    is_shuffled: bool = False,
+    n_given: int | None = None,
 ) -> BlockIndex:
     """Return the order in which to read a data set: blocks at random, the rests of large ones last.
 
@@ -143,6 +151,8 @@ def choose_reading_order(
         Blocks that are the rest of the one before.
     is_shuffled : bool, default=False
         Whether the rows lie in random order; then blocks are read one after the other.
+    n_given : int, optional
+        See `BlockIndex`.
     """
     counts = found.count_cells()
     is_rest = np.isin(np.arange(len(counts)), list(rests))
@@ -153,7 +163,7 @@ def choose_reading_order(
     )
     # Validation rows are needed early, and a part of them will do.
     order = np.concatenate([np.flatnonzero(is_held_out & ~is_rest), first, last, np.flatnonzero(is_held_out & is_rest)])
-    return BlockIndex(counts[order].sum(axis=2), order, counts[order][:, :, 1:], rests)
+    return BlockIndex(counts[order].sum(axis=2), order, counts[order][:, :, 1:], rests, n_given)
 
 
 def choose_block_order(class_counts: Counts, rng: np.random.Generator, *, is_shuffled: bool = False) -> Places:
