@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+import zipfile
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from sklearn.datasets import load_svmlight_file
 
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._core.target import Array
 from fitwithin._tabular.files.data_file import ColumnTypes, DataFile, TableChunk
+
+_HEADER_READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+"""numpy's readers by version of the header; version 3 is for structured arrays only."""
 
 
 class NpzFile(DataFile):
@@ -29,34 +32,37 @@ class NpzFile(DataFile):
     def _read_rows(self, types: ColumnTypes | None, label: str | None) -> TableChunk:
         """Read all rows; the file defines the types."""
         X, *columns = self._find_arrays()
-        return TableChunk(pa.table({name: pa.array(self._arrays[name]) for name in columns}), self._arrays[X])
-
-    @cached_property
-    def _arrays(self) -> dict[str, Array]:
         # By default without pickle: numbers do not need it, and a pickle of unknown origin can run any program.
-        with self.path.open("rb") as stream, np.lib.npyio.NpzFile(stream) as file:
-            return dict(file)
+        with np.load(self.path) as file:
+            return TableChunk(pa.table({name: pa.array(file[name]) for name in columns}), file[X])
 
     def _find_arrays(self) -> list[str]:
         """Return the name of the features, then those of the arrays that have one value for each of their rows."""
-        arrays = self._arrays
-        matrices = [name for name, array in arrays.items() if array.ndim == 2]
+        arrays = self._read_headers()
+        matrices = [name for name, (shape, _) in arrays.items() if len(shape) == 2]
         if len(matrices) != 1:
-            shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+            shapes = ", ".join(f"{name} {shape}" for name, (shape, _) in arrays.items())
             raise UserInputError(
                 f"{self.path} has {len(matrices)} arrays of two dimensions; expected one, the features.",
                 f"Its arrays: {shapes}. Write sparse rows to a svmlight file instead.",
             )
-        X = arrays[matrices[0]]
-        if X.dtype.kind not in "fiub":
+        shape, dtype = arrays[matrices[0]]
+        if dtype.kind not in "fiub":
             raise UserInputError(
-                f"The features of {self.path} are {X.dtype}; expected numbers.", "Use parquet or CSV for text."
+                f"The features of {self.path} are {dtype}; expected numbers.", "Use parquet or CSV for text."
             )
-        return [*matrices, *(name for name, array in arrays.items() if array.shape == X.shape[:1])]
+        return [*matrices, *(name for name, found in arrays.items() if found[0] == shape[:1])]
 
-
-LABEL = "label"
-"""Column name of the first number of each line, which has no name in the file."""
+    def _read_headers(self) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+        """Return shape and type of each array; others than those of the rows may hold Python objects."""
+        arrays = {}
+        with zipfile.ZipFile(self.path) as file:
+            for name in file.namelist():
+                if name.endswith(".npy"):
+                    with file.open(name) as stream:
+                        shape, _, dtype = _HEADER_READERS[np.lib.format.read_magic(stream)](stream)
+                    arrays[name.removesuffix(".npy")] = shape, dtype
+        return arrays
 
 
 class SvmlightFile(DataFile):
