@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from catboost import CatBoostClassifier
 from lightgbm import LGBMClassifier, early_stopping, record_evaluation
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
 from sklearn.utils.validation import has_fit_parameter
@@ -208,6 +209,11 @@ def test_histogram_boosting_continues_the_users_earlier_fit():
     np.testing.assert_array_equal(
         learner.predict_proba(X), clone(HIST).set_params(max_iter=10).fit(X, Y).predict_proba(X)
     )
+
+
+def test_histogram_boosting_refuses_sparse_rows_in_the_words_of_scikit_learn():
+    with pytest.raises(TypeError, match="Sparse data was passed for X"):
+        find_early_stopping(HIST)(clone(HIST), sparse.csr_matrix(X), Y, questions(ENOUGH), {})
 
 
 def test_histogram_boosting_without_the_overridden_method_cannot_be_stopped(monkeypatch):

@@ -167,7 +167,7 @@ def _uses_own_early_stopping(learner: Any, X: Any, params: Mapping[str, Any]) ->
     if params.get("X_val") is not None or params.get("y_val") is not None:
         return True
     if learner.early_stopping == "auto":
-        return len(X) > _AUTO_EARLY_STOPPING_ROWS
+        return bool(np.shape(X)[0] > _AUTO_EARLY_STOPPING_ROWS)
     return bool(learner.early_stopping)
 
 
