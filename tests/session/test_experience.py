@@ -67,10 +67,12 @@ def test_experience_of_another_job_is_a_warning_and_not_used(tmp_path, change, w
     path = tmp_path / "job.json"
     fit(path)
 
-    with pytest.warns(RuntimeWarning, match=words):
+    with pytest.warns(RuntimeWarning, match=words) as told:
         other = fit(path, **change)
 
     assert other.history_[0].predicted_fit is None
+    # The line that calls the estimator, in the function above.
+    assert told[0].lineno in range(fit.__code__.co_firstlineno, fit.__code__.co_firstlineno + 9)
 
 
 @pytest.mark.parametrize("text", ["", "{}", '{"version": 1, "cost": 3}', "[1]"])

@@ -174,7 +174,7 @@ class Experience:
                 f"The experience {self.path} is of another job and is not used: {join_names(differences)}. It is "
                 "replaced at the end of this fit.",
                 RuntimeWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
             self._stored = None
 
