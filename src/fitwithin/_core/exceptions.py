@@ -300,7 +300,7 @@ def require_columns(names: Iterable[str], known: Iterable[object], source: objec
         ...
     fitwithin._core.exceptions.UserInputError: rows.parquet has no column 'lable'. Did you mean 'label'? Its columns: age, label.
     """  # noqa: E501  # the output of an example
-    columns = [str(name) for name in known]
+    columns = dict.fromkeys(map(str, known))
     missing = next((name for name in names if name not in columns), None)
     if missing is not None:
         closest = closest_match(missing, columns)
