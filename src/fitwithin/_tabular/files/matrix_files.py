@@ -65,6 +65,10 @@ class NpzFile(DataFile):
         return arrays
 
 
+LABEL = "label"
+"""Column name of the first number of each line, which has no name in the file."""
+
+
 class SvmlightFile(DataFile):
     """Lines with a label and pairs of feature and value.
 
