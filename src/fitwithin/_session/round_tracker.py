@@ -16,7 +16,7 @@ import numpy.typing as npt
 from fitwithin._core.budget import Clock
 from fitwithin._core.records import Answers, ClassCounts, Estimate, Exam, Lesson, LessonReport, Mask, Purpose, Rows
 from fitwithin._core.rounds import Round
-from fitwithin._core.target import Labels
+from fitwithin._core.target import Labels, count_codes
 from fitwithin.backends import ExamReport, FitReport, SavedModel
 from fitwithin.teachers import Deck
 
@@ -339,11 +339,14 @@ class RoundTracker:
         # Before each lesson, not after the last one: with millions of rows it takes a while, and the deadline is near.
         if self.labels is None:
             return None
-        counts = np.bincount(self.labels.codes[rows], minlength=len(self.labels.classes))
+        counts = count_codes(self.labels.codes[rows], len(self.labels.classes))
         return counts if before is None or before.class_counts is None else before.class_counts + counts
 
     def _covers_pool(self, rows: Rows) -> bool:
-        return int(np.count_nonzero(np.bincount(rows))) >= self._n_usable
+        # A count of each row would take 16 bytes for it.
+        is_taught = np.zeros(len(self.marks), dtype=np.bool_)
+        is_taught[rows] = True
+        return int(np.count_nonzero(is_taught)) >= self._n_usable
 
     def add_exam(self, rows: Rows, report: ExamReport, purpose: Purpose = "mistakes") -> None:
         """Note an exam; validation rows never count as fresh, holdout rows always do."""
