@@ -144,6 +144,13 @@ def test_bad_input_is_refused_in_a_sentence(dask_client, frame):
     ddf = dd.from_pandas(frame, npartitions=2)
     missing = frame.assign(label=frame["label"].where(frame["a"] > 0.1))
     one_class = frame.assign(label="low")
+    how_told = {"missing": "label", "fails": "no such disk"}
+
+    def make_part(number, how):
+        if number == 4 and how == "fails":
+            raise OSError("no such disk")
+        part = frame[["a", "label"]][number * 100 : (number + 1) * 100]
+        return part.rename(columns={"label": "other"}) if number == 4 else part
 
     refuse(dask_client, ddf, "labl", UserInputError, "no column 'labl'.*Did you mean 'label'")
     refuse(dask_client, ddf, frame["label"], UserInputError, "y is of type Series.*name of a column")
@@ -160,6 +167,9 @@ def test_bad_input_is_refused_in_a_sentence(dask_client, frame):
         dask_client, ddf, "label", UserInputError, "X_val has no column 'a'", X_val=frame[["b"]], y_val=frame["label"]
     )
     refuse(dask_client, ddf, "label", UserInputError, "X_val is of type str, and X a Dask", X_val="rows", y_val="label")
+    for how in ("missing", "fails"):
+        changed = dd.from_map(make_part, range(6), how=how, meta=frame[["a", "label"]][:0], enforce_metadata=False)
+        refuse(dask_client, changed, "label", UserInputError, f"Partition 4 of X could not be read: .*{how_told[how]}")
     refuse(dask_client, "no/such/folder", "label", UserInputError, "There is no file or folder no/such/folder")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from dask import delayed
 
-from fitwithin._core.exceptions import UserInputError, join_names, require_columns
+from fitwithin._core.exceptions import UserInputError, join_names, require_columns, shorten_reason
 from fitwithin._pools.block_pool import Place
 from fitwithin._pools.pool import LabeledRows
 from fitwithin._pools.sources.blocks import LabeledBlocks
@@ -163,7 +163,14 @@ class CollectionParts:
         read = delayed(read_partition_target, pure=False)
         parts = enumerate(zip(self._named, self._y, self._weights, strict=True))
         tasks = [read(*part, self.group, number, regression=regression) for number, part in parts]
-        targets = self._cluster.client.gather(self._cluster.client.compute(tasks, priority=PRIORITY))
+        futures = self._cluster.client.compute(tasks, priority=PRIORITY)
+        try:
+            targets = self._cluster.client.gather(futures)
+        except Exception as error:  # a partition may come from any code of the user's
+            failed = [number for number, future in enumerate(futures) if future.status == "error"]
+            if not failed or isinstance(error, UserInputError):
+                raise
+            raise UserInputError(f"Partition {failed[0]} of X could not be read: {shorten_reason(error)}.") from error
         kinds = {target.classes.dtype.kind in "OUS" for target in targets if len(target.classes)}
         if len(kinds) > 1:
             raise ValueError(
