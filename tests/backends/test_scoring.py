@@ -90,7 +90,18 @@ class Told:
         return self.scores[X[:, 0]]
 
 
-RANGES = {"roc_auc": (0, 1), "f1": (0, 1), "accuracy": (0, 1), "matthews_corrcoef": (-1, 1), "r2": (-np.inf, 1)}
+RANGES = {
+    "roc_auc": (0, 1),
+    "f1": (0, 1),
+    "accuracy": (0, 1),
+    "matthews_corrcoef": (-1, 1),
+    "r2": (-np.inf, 1),
+    "v_measure_score": (0, 1),
+    "rand_score": (0, 1),
+    "adjusted_rand_score": (-1, 1),
+    "mutual_info_score": (0, np.inf),
+}
+UNWEIGHTED = ("v_measure_score", "rand_score", "adjusted_rand_score", "mutual_info_score")
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -104,7 +115,7 @@ def test_intervals_stay_within_the_range_of_the_metric(name, noise, weighted):
         if name == "r2":
             model.predict = model.decision_function
         scoring = Scoring(get_scorer(name), regression=name == "r2")
-        params = {"sample_weight": rng.uniform(0.1, 4, n_rows)} if weighted else {}
+        params = {"sample_weight": rng.uniform(0.1, 4, n_rows)} if weighted and name not in UNWEIGHTED else {}
 
         estimate = scoring.measure(
             predict_exam(model, LabeledRows(np.arange(n_rows)[:, None], y, params), scoring)
@@ -321,3 +332,56 @@ def test_classes_of_a_model_without_any_are_those_of_all_examined_rows():
 
     for rows in (np.arange(3500), np.flatnonzero(Y[500:] == 1)):
         assert scoring.measure(exams.take(rows)).estimate == scoring.measure(known.take(rows)).estimate
+
+
+@pytest.mark.parametrize("name", ["f1", "balanced_accuracy", "roc_auc", "matthews_corrcoef", "neg_log_loss"])
+def test_rows_of_weight_zero_are_as_good_as_none(name):
+    scoring, rows = Scoring(get_scorer(name), seed=0), np.arange(500, 700)
+    weights = (np.arange(200) % 4 > 0).astype(float)
+
+    weighted = scoring.measure(sat(MODEL, X[rows], Y[rows], scoring.scorer, weights, (9,))).estimate
+    without = scoring.measure(
+        sat(MODEL, X[rows[weights > 0]], Y[rows[weights > 0]], scoring.scorer, cuts=(9,))
+    ).estimate
+
+    assert weighted.value == pytest.approx(without.value)
+    assert weighted.low == pytest.approx(without.low, abs=0.02)
+
+
+@pytest.mark.parametrize("name", ["f1", "balanced_accuracy", "roc_auc"])
+def test_a_class_without_any_weight_is_missing(name):
+    scoring = Scoring(get_scorer(name))
+
+    measured = scoring.measure(
+        sat(MODEL, X[500:700], Y[500:700], scoring.scorer, (Y[500:700] == 0).astype(float), (9,))
+    )
+
+    assert measured.is_undefined
+
+
+@pytest.mark.parametrize("name", ["neg_log_loss", "neg_brier_score", "roc_auc_ovr"])
+@pytest.mark.parametrize("missing", [0, 1, 2])
+def test_a_class_that_the_model_never_saw_is_named(name, missing):
+    """scikit-learn takes the columns of the model's probabilities for those of the classes of the rows."""
+    known, scoring = np.flatnonzero(missing != YM), Scoring(get_scorer(name))
+    model = LogisticRegression().fit(XM[known], YM[known])
+
+    measured = scoring.measure(sat(model, XM[:60], YM[:60], scoring.scorer, cuts=(9,)))
+
+    assert measured.is_undefined
+    assert measured.problem == f"they hold the class {missing}, of which the model was trained on no row"
+
+
+@pytest.mark.parametrize("name", ["r2", "neg_mean_absolute_error", "neg_mean_squared_error"])
+@pytest.mark.parametrize("dtype", [bool, np.uint8])
+def test_errors_of_truth_values_and_of_small_numbers_are_numbers(name, dtype):
+    class Box:
+        def predict(self, X):
+            return MODEL.predict(X).astype(dtype)
+
+    scoring = Scoring(get_scorer(name), seed=0)
+    small, plain = (
+        sat(model, X[500:], y, scoring.scorer) for model, y in ((Box(), Y[500:].astype(dtype)), (MODEL, Y[500:]))
+    )
+
+    assert scoring.measure(small).estimate.low == pytest.approx(scoring.measure(plain).estimate.low)

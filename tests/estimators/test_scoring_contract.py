@@ -1,5 +1,6 @@
 """Every metric, whatever comes of it, in a fit, in a search and on disk: a score, an error or a warning."""
 
+import re
 import warnings
 
 import numpy as np
@@ -20,6 +21,7 @@ X = pd.DataFrame(RNG.normal(size=(N_ROWS, 4)), columns=list("abcd"))
 NOISY = X["a"] + 0.5 * RNG.normal(size=N_ROWS)
 TARGETS = {
     "two classes": np.where(NOISY > 0, "yes", "no"),
+    "truth values": (NOISY > 0).to_numpy(),
     "three classes": np.digitize(NOISY, [-0.5, 0.5]),
     "a class of three rows": (np.arange(N_ROWS) < 3).astype(int),
     "numbers": NOISY.to_numpy(),
@@ -82,6 +84,7 @@ def fit(way, scoring, target, tmp_path, backend="inline", **arguments):
         (n_leaves, "two classes"),
         (None, "numbers"),
         ("neg_mean_absolute_error", "numbers"),
+        ("neg_mean_squared_error", "truth values"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
@@ -107,6 +110,11 @@ def test_a_metric_that_works_chooses_and_estimates_without_a_warning(way, scorin
         (get_scorer("f1"), "three classes", "such as 'balanced_accuracy'"),
         ("neg_mean_squared_log_error", "numbers", "scoring.*: ValueError: Mean Squared Logarithmic Error cannot"),
         ("r2", "two classes", "scoring='r2' cannot score this target, which has 2 .*such as 'balanced_accuracy'"),
+        (
+            "top_k_accuracy",
+            "two classes",
+            "which has 2 classes: 'k' .* result in a perfect score and is .* meaningless",
+        ),
         ("accuracy", "numbers", "which holds numbers: .*such as 'r2'"),
         (divide_by_zero, "two classes", "scoring failed for .*: ZeroDivisionError: division by zero. Pass a metric"),
         (look_up_nothing, "two classes", "scoring failed for .*: KeyError"),
@@ -180,9 +188,34 @@ def test_a_metric_that_is_the_same_for_every_model_on_the_validation_rows_is_und
 @pytest.mark.parametrize("scoring", [None, "roc_auc", "neg_log_loss"])
 @pytest.mark.parametrize("way", ["fit", "search"])
 def test_validation_rows_without_a_weight_are_told_about(way, scoring):
-    weights = (np.arange(N_ROWS) < 4).astype(float)
-    with pytest.warns(UndefinedMetricWarning, match=r"sample_weight of 0\. .* Leave out the rows with a sample_weight"):
+    """Of a class with two rows that count, both are for training."""
+    weights = np.zeros(N_ROWS)
+    for label in ("no", "yes"):
+        weights[np.flatnonzero(TARGETS["two classes"] == label)[:2]] = 1
+    with (
+        pytest.warns(UndefinedMetricWarning, match=r"sample_weight of 0\. .* Leave out the rows with a sample_weight"),
+        pytest.warns(UserWarning, match="2 of 1,974 rows of the class no, 2 of 2,026"),
+    ):
         fit(way, scoring, "two classes", None, sample_weight=weights)
+
+
+@pytest.mark.parametrize("scoring", [None, "f1_macro", "roc_auc", "balanced_accuracy"])
+@pytest.mark.parametrize("way", ["fit", "search"])
+def test_a_class_with_hardly_any_weight_is_told_about(way, scoring):
+    y = TARGETS["two classes"]
+    weights = (y == "yes").astype(float)
+    weights[np.flatnonzero(y == "no")[:3]] = 1
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = fit(way, scoring, "two classes", None, sample_weight=weights)
+
+    told = [str(warning.message) for warning in caught]
+    assert re.match(r"Few rows have a sample_weight other than 0: 3 of [\d,]+ rows of the class no\. ", told[0])
+    if scoring is None:
+        assert model.score_estimate_ is not None
+    else:
+        assert model.score_estimate_ is None
+        assert "score_estimate_ is None: too few rows of the class no for an interval (1)." in told[1]
 
 
 @pytest.mark.parametrize("teacher", ["auto", "tct", "double", "full"])

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fitwithin._core.target import Labels
+from fitwithin._pools.pool import TablePool
 from fitwithin._session.held_out_rows import (
     count_held_out_rows,
     encode_groups,
@@ -196,3 +197,14 @@ def test_a_class_of_two_rows_stays_for_training():
 
 def test_common_classes_are_left_to_the_teacher():
     assert hold_out_by_class(Labels.encode(np.arange(20_000) % 3), np.random.default_rng(0)) is None
+
+
+def test_rows_with_a_weight_are_held_out_of_each_class():
+    labels = Labels.encode(np.arange(20_000) % 2)
+    weights = (np.arange(20_000) % 2 + (np.arange(20_000) < 10)).astype(float)
+    strata = TablePool(np.zeros((20_000, 1)), labels, {"sample_weight": weights}).find_strata()
+
+    rows = hold_out_by_class(strata, np.random.default_rng(0))
+
+    for part in (rows.validation, rows.holdout):
+        assert {*labels.codes[part[weights[part] > 0]]} == {0, 1}

@@ -11,7 +11,7 @@ import numpy as np
 
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.records import Rows
-from fitwithin._core.target import Array, Labels, Target
+from fitwithin._core.target import Array, Labels, Target, count_codes
 from fitwithin._pools.decks.deck import Deck
 from fitwithin._pools.decks.table_pile import drop_repeats
 from fitwithin._pools.tables import concatenate, copy_if_view, is_frame, list_columns, take_rows
@@ -204,14 +204,22 @@ class TablePool(Pool):
 
     def make_deck(self, rng: np.random.Generator, costs: CostEstimates, min_class_rows: int = 1) -> Deck:
         """Return the deck of the rows."""
-        strata, counts = (self.y.codes, self.y.counts) if isinstance(self.y, Labels) else (None, None)
+        strata = self.find_strata()
+        codes, counts = (None, None) if strata is None else (strata.codes, strata.counts)
+        return Deck(len(self), rng, codes, min_class_rows, costs, counts)
+
+    def find_strata(self) -> Labels | None:
+        """Return the classes to draw rows by; rows of weight 0 are classes of their own, so that others are drawn too.
+
+        None if rows of all kinds are alike.
+        """
+        labels = self.y if isinstance(self.y, Labels) else None
         weights = self.row_params.get("sample_weight")
-        if weights is not None and not weights.all():
-            # Rows of weight zero are strata of their own, so that a first lesson holds rows that count.
-            n_classes = 1 if counts is None else len(counts)
-            is_empty = weights == 0
-            strata, counts = is_empty * np.uint32(n_classes) + (0 if strata is None else strata), None
-        return Deck(len(self), rng, strata, min_class_rows, costs, counts)
+        if weights is None or weights.all():
+            return labels
+        classes = np.arange(1) if labels is None else labels.classes
+        codes = (weights == 0) * np.uint32(len(classes)) + (0 if labels is None else labels.codes)
+        return Labels(np.tile(classes, 2), codes, count_codes(codes, 2 * len(classes)))
 
     def find_missing_values(self, lesson: Rows, sample: Callable[[int], Rows]) -> Rows:
         """Return rows with values that are frequent in a sample, and missing in a lesson."""

@@ -181,7 +181,8 @@ class ModelSelector:
         self.accepts_every_model = self.returns == "last"
         self.best = self.stored
         self.former: KeptModel | None = None
-        self._problem: tuple[int, str] = 0, ""
+        # The rows of the model, whether its score was undefined, and why.
+        self._problem: tuple[int, bool, str] = 0, False, ""
 
     @property
     def record(self) -> ModelRecord | None:
@@ -215,15 +216,15 @@ class ModelSelector:
                 "Pass a metric that returns a finite number for the rows of this target.",
             )
         if n_examined >= _MIN_TOLD_ROWS:
-            self._problem = max(self._problem, (n_rows, problem))
+            self._problem = max(self._problem, (n_rows, not is_finite(score), problem))
 
     def describe_problem(self) -> str | None:
         """Return what became of scores that are unknown; None if that made no difference to the best model."""
-        (n_rows, problem), record = self._problem, self.record
+        (n_rows, is_undefined, problem), record = self._problem, self.record
         if not problem or record is None:
             return None
         advice = "Leave out the rows with a sample_weight of 0." if problem == NO_WEIGHTS else None
-        if not is_finite(record.estimate):
+        if is_undefined and not is_finite(record.estimate):
             advice = advice or "Choose validation rows that hold every class, or pass another metric."
             return (
                 f"scoring is undefined on the rows that models were scored on: {problem}. No model could be compared, "

@@ -16,7 +16,7 @@ from fitwithin._core.records import Margins, Mask
 from fitwithin._core.target import Array, Labels, Target
 from fitwithin._pools.pool import Clusters, LabeledRows
 from fitwithin._pools.tables import concatenate, take_rows
-from fitwithin.backends._metrics import AUC, Scorer, is_same_scorer, is_sklearn_scorer
+from fitwithin.backends._metrics import AUC, Scorer, find_errors, is_same_scorer, is_sklearn_scorer
 from fitwithin.backends._unpredicted import Unpredicted, predict_in_parts
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class ExamPredictions:
     @property
     def errors(self) -> Array:
         """The error of each predicted value."""
-        return np.asarray(self.by_method["predict"].ravel() - self.labels)
+        return find_errors(self.by_method["predict"], self.labels)
 
     @property
     def unpredicted(self) -> Unpredicted | None:
@@ -138,6 +138,13 @@ class ExamPredictions:
         if self.problem is None or self.is_predicted is None or self.is_predicted.all():
             return None
         return Unpredicted(~self.is_predicted, self.problem)
+
+    def find_unknown_class(self) -> Any:
+        """Return a class of the rows for which the model's probabilities or scores have no column; None if all have."""
+        if self.y is None or len(self.by_method) < 2:
+            return None
+        unknown = np.setdiff1d(self.y, self.classes)
+        return unknown[0] if len(unknown) else None
 
     def find_sides(self, scorer: Scorer) -> tuple[Array, Array] | None:
         """Return the scores of the rows, and whether each is of the positive class; None for other metrics than AUC.

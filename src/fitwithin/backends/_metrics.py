@@ -60,9 +60,22 @@ def find_bounds(scorer: Any) -> Bounds:
     name = getattr(metric, "__name__", "")
     if name in _CORRELATIONS or vars(scorer).get("_kwargs", {}).get("adjusted"):
         return -1.0, 1.0
+    if name in _RATIOS:
+        return 0.0, math.inf
     if any(part in name for part in _SHARES):
         return 0.0, 1.0
     return -math.inf, 1.0 if name.startswith(_SKILL_SCORES) else math.inf
+
+
+def find_errors(predicted: Array, y: Array) -> Array:
+    """Return predicted less true values as floats: small integers would overflow, and truth values have no difference.
+
+    Examples
+    --------
+    >>> find_errors(np.array([1], np.uint8), np.array([2], np.uint8))
+    array([-1.])
+    """
+    return np.subtract(predicted.ravel(), y, dtype=np.float64)
 
 
 def _log_probability(probabilities: Array, column: Array) -> Array:
@@ -361,8 +374,8 @@ def _leave_out_class_means(values: Array, classes: Array | None) -> Array:
 ROW_METRICS: tuple[tuple[Any, str, RowMetric], ...] = (
     (get_scorer("neg_log_loss"), "predict_proba", _log_probability),
     (get_scorer("neg_brier_score"), "predict_proba", _brier),
-    (get_scorer("neg_mean_absolute_error"), "predict", lambda predicted, y: -np.abs(predicted.ravel() - y)),
-    (get_scorer("neg_mean_squared_error"), "predict", lambda predicted, y: -((predicted.ravel() - y) ** 2)),
+    (get_scorer("neg_mean_absolute_error"), "predict", lambda predicted, y: -np.abs(find_errors(predicted, y))),
+    (get_scorer("neg_mean_squared_error"), "predict", lambda predicted, y: -(find_errors(predicted, y) ** 2)),
 )
 """scikit-learn's scorer, the method that it asks a model for, and the metric by row, if it is a mean over rows.
 
@@ -374,7 +387,11 @@ R2: Any = get_scorer("r2")
 AUC: Any = get_scorer("roc_auc")
 """The area under the ROC curve of two classes; the error of its interval has a formula."""
 
-# Parts of the names of scikit-learn's metrics: from 0 to 1, from -1 to 1, and at most 1.
-_SHARES = ("accuracy", "f1_", "fbeta_", "precision_", "recall_", "jaccard_", "roc_auc_")
-_CORRELATIONS = ("matthews_corrcoef", "cohen_kappa_score")
+# Parts of the names of scikit-learn's metrics, or their names: from 0 to 1, from -1 to 1, from 0 on, and at most 1.
+_SHARES = (
+    *("accuracy", "f1_", "fbeta_", "precision_", "recall_", "jaccard_", "roc_auc_"),
+    *("rand_score", "normalized_mutual_info_", "homogeneity_", "completeness_", "v_measure_", "fowlkes_mallows_"),
+)
+_CORRELATIONS = ("matthews_corrcoef", "cohen_kappa_score", "adjusted_rand_score", "adjusted_mutual_info_score")
+_RATIOS = ("mutual_info_score", "positive_likelihood_ratio")
 _SKILL_SCORES = ("r2_score", "explained_variance_score", "d2_")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import get_scorer, get_scorer_names
 
 from fitwithin._core.exceptions import ScoringFailed
@@ -129,7 +130,18 @@ def try_scoring(scoring: Scoring, name: Any, training: Pool, *, weighted: bool) 
         predictions = replace(predictions, weights=np.ones(len(predictions)))
 
     def find_problem(scorer: Scorer, X: Any = None) -> tuple[str | None, Exception | None]:
-        return replace(scoring, scorer=scorer, is_proven=False).score(replace(predictions, X=X))[1:]
+        tried = replace(scoring, scorer=scorer, is_proven=False)
+        _, problem, cause = tried.score(replace(predictions, X=X))
+        if problem is None and is_sklearn_scorer(scorer):
+            # These predictions are right for most rows of each class. A metric that is undefined here always is.
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                warnings.simplefilter("error", UndefinedMetricWarning)
+                try:
+                    predictions.score(tried)
+                except UndefinedMetricWarning as warning:
+                    return str(warning).rstrip("."), None
+        return problem, cause
 
     table, looks_at_rows = training.training_table, not is_sklearn_scorer(scoring.scorer)
     rows = np.arange(len(predictions)) % max(1, table.shape[0])
@@ -197,8 +209,14 @@ class Scoring:
             answers = answers.take(np.flatnonzero(~answers.unpredicted.mask))
         if not len(answers):
             return Measurement(None)
-        value, problem, _ = self.score(answers)
-        by_row, sides = self.score_rows(answers), answers.find_sides(self.scorer)
+        if (unknown := answers.find_unknown_class()) is not None:
+            reason = f"they hold the class {unknown}, of which the model was trained on no row"
+            return Measurement(Estimate(math.nan, -math.inf, math.inf), problem=reason)
+        by_row = self.score_rows(answers)
+        if by_row is None and answers.weights is not None and answers.weights.any():
+            # Rows of weight 0 count for nothing, but metrics would take their classes for examined ones.
+            answers = answers.take(np.flatnonzero(answers.weights))
+        (value, problem, _), sides = self.score(answers), answers.find_sides(self.scorer)
         if by_row is None and find_bounds(self.scorer)[1] == 1.0 and (answers.labels == answers.labels[0]).all():
             # Some metrics are 0 or 1 then, whatever the model.
             problem = problem or "all of the rows have the same label or value"

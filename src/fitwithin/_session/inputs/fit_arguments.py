@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -17,7 +18,7 @@ from sklearn.utils.validation import column_or_1d, has_fit_parameter
 
 from fitwithin._core.cores import count_jobs
 from fitwithin._core.exceptions import join_names
-from fitwithin._core.target import Array
+from fitwithin._core.target import Array, Labels, count_codes
 from fitwithin._pools.tables import find_input_kind, read_texts, split_validation_frame, take_named_columns
 from fitwithin.backends import Backend, Inline, Process
 from fitwithin.teachers import ParallelTeacher, Teacher
@@ -36,6 +37,10 @@ LearnerKind = Literal["classifier", "regressor"]
 
 Validation = Literal["random", "last"]
 """Which rows of X are kept for validation and holdout."""
+
+# Share of the rows of a class that have a weight, below which a warning says so. Zeros on purpose, such as those of the
+# other folds of a cross-validation, leave more.
+_MIN_WEIGHTED_SHARE = 0.01
 
 _BACKENDS: Mapping[str, Callable[[], Backend]] = {"process": Process, "inline": Inline}
 
@@ -215,6 +220,22 @@ def _validate_weights(sample_weight: Any, n_rows: int) -> Array:
             f"sample_weight sums to {weights.sum()}; weights must be finite numbers with a sum greater than zero."
         )
     return weights
+
+
+def warn_of_weightless_classes(labels: Labels, weights: Array) -> None:
+    """Warn of classes in which nearly all rows have the weight 0: hardly anything is learnt or known of them."""
+    n_weighted = count_codes(labels.codes[weights != 0], len(labels.classes))
+    found = np.flatnonzero(n_weighted < _MIN_WEIGHTED_SHARE * labels.counts)
+    if len(found):
+        names = join_names(
+            f"{n_weighted[i]:,} of {labels.counts[i]:,} rows of the class {labels.classes[i]}" for i in found
+        )
+        warnings.warn(
+            f"Few rows have a sample_weight other than 0: {names}. Other rows count for nothing, in training and in "
+            "scores. Leave them out, or check the weights.",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def clone_learner(learner: Any, kind: LearnerKind | None = None, name: str = "estimator") -> Any:

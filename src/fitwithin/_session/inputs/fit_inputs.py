@@ -42,6 +42,7 @@ from fitwithin._session.inputs.fit_arguments import (
     split_fit_params,
     validate_fit_params,
     validate_teacher,
+    warn_of_weightless_classes,
 )
 from fitwithin._session.result import SessionResult
 from fitwithin._session.selection import ModelSelector, VoteMembers, find_stored_model
@@ -251,7 +252,8 @@ def _hold_out_rows(
         held_out = hold_out_rows(len(training), given.groups, labels, rng)
     elif labels is not None and getattr(inputs.teacher, "validates", False) and not settings.scoring.is_accuracy:
         # A rare class must not be missing among them, for the sake of the metric.
-        held_out = hold_out_by_class(labels, rng)
+        strata = training.find_strata() if isinstance(training, TablePool) else labels
+        held_out = hold_out_by_class(strata or labels, rng)
     fingerprint: Fingerprint | None = None
     if can_resume(estimator):
         described, groups = estimator._describe_learners(own_learner), None if held_out is None else held_out.groups
@@ -302,6 +304,9 @@ def open_table(estimator: Any, given: FitArguments, params: Mapping[str, Any]) -
     features = check_features(estimator, given.X, given.y)
     target = Values.read(given.y) if estimator._regression else Labels.encode(given.y)
     row_params, fit_params = split_fit_params(params, len(target.column))
+    weights = row_params.get("sample_weight")
+    if isinstance(target, Labels) and weights is not None and not weights.all():
+        warn_of_weightless_classes(target, weights)
     return TablePool(features, target, row_params), fit_params
 
 
