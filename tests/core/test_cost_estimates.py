@@ -15,7 +15,7 @@ def test_without_a_budget_there_is_time_for_everything():
     costs = CostEstimates()
 
     assert costs.seconds_left == math.inf
-    assert costs.affordable_exam_rows(0.01, 10**9) == 10**9
+    assert costs.count_exam_rows(0.01, 10**9) == 10**9
     assert (costs.fit_seconds(1000), costs.exam_seconds(1000)) == (0.0, 0.0)
 
 
@@ -74,19 +74,19 @@ def test_lessons_and_exams_cost_what_the_last_ones_did():
     assert costs.exam_seconds(300) == pytest.approx(3.0)
 
 
-@pytest.mark.parametrize(("share", "most", "rows"), [(0.1, 50, 50), (0.1, 500, 100), (0.0, 500, 0), (0.5, 0, 0)])
-def test_as_many_rows_are_examinable_as_their_share_of_the_time_allows(share, most, rows):
-    assert cost_estimates(100, exam=0.1).affordable_exam_rows(share, most) == rows
+@pytest.mark.parametrize(("seconds", "most", "rows"), [(10, 50, 50), (10, 500, 100), (0, 500, 0), (50, 0, 0)])
+def test_as_many_rows_are_examinable_as_the_time_allows(seconds, most, rows):
+    assert cost_estimates(100, exam=0.1).count_exam_rows(seconds, most) == rows
 
 
-@given(st.floats(0, 1), st.integers(0, 10**7), st.floats(1e-9, 10), st.floats(0.01, 1e6))
-def test_what_is_examinable_is_within_bounds_and_within_its_time(share, most, exam, limit):
-    costs = cost_estimates(limit, exam=exam)
+@given(st.floats(0, 1e6), st.integers(0, 10**7), st.floats(1e-9, 10))
+def test_what_is_examinable_is_within_bounds_and_within_its_time(seconds, most, exam):
+    costs = cost_estimates(100, exam=exam)
 
-    rows = costs.affordable_exam_rows(share, most)
+    rows = costs.count_exam_rows(seconds, most)
 
     assert 0 <= rows <= most
-    assert costs.exam_seconds(rows) <= share * costs.seconds_left * (1 + 1e-9)
+    assert costs.exam_seconds(rows) <= seconds * (1 + 1e-9)
 
 
 @given(st.lists(st.tuples(st.integers(1, 10**6), st.floats(0, 1e4)), max_size=6), st.integers(1, 10**6))

@@ -246,7 +246,7 @@ class CostEstimates:
     --------
     >>> CostEstimates().seconds_left
     inf
-    >>> CostEstimates().affordable_exam_rows(0.1, most=5000)
+    >>> CostEstimates().count_exam_rows(0.1, most=5000)
     5000
     """
 
@@ -296,10 +296,6 @@ class CostEstimates:
         """Predict the seconds of an exam of a model that was trained on `model_rows`; by default, of the last one."""
         # An exam that cannot be killed makes the session late.
         return self.cost.exam_seconds(rows, model_rows, cautious=not self.killable)
-
-    def affordable_exam_rows(self, share: float, most: int) -> int:
-        """Return how many rows, up to `most`, can be examined in a share of the time that is left."""
-        return self.count_exam_rows(share * self.seconds_left, most)
 
     def count_exam_rows(self, seconds: float, most: int, model_rows: int | None = None) -> int:
         """Return how many rows, up to `most`, a model can be examined on within some seconds; see `exam_seconds`."""
