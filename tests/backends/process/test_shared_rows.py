@@ -1,6 +1,8 @@
 """Shared rows are read back unchanged, each is copied at most once, and training rows are contiguous."""
 
+import gc
 import os
+import weakref
 
 import numpy as np
 import pytest
@@ -252,7 +254,10 @@ def test_only_the_used_rows_of_a_second_array_are_copied(tmp_path):
     shared.share_exam_rows(np.arange(10, 1000))
 
     assert os.fstat(shared.files[-1].fd).st_blocks * 512 < 200_000
+    mapped = weakref.ref(shared._map.base)
     shared.close()
+    gc.collect()
+    assert mapped() is None
 
 
 def test_copying_a_second_array_ends_at_the_deadline(tmp_path):

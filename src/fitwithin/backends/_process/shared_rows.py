@@ -150,7 +150,7 @@ class MappedFileRows(SharedRows):
     def close(self) -> None:
         """Close the shared files."""
         super().close()
-        self._copied = None
+        self._copied, self._map = None, np.zeros(0)
 
 
 class RowMap(SharedRows):
