@@ -83,7 +83,7 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 # These pages have no section to navigate in.
-_WITHOUT_SECTION = ("install", "when-to-use")
+_WITHOUT_SECTION = ("install", "when-to-use", "benchmarks")
 html_sidebars: dict[str, list[str]] = {page: [] for page in _WITHOUT_SECTION}
 html_copy_source = False
 html_theme_options: dict[str, Any] = {

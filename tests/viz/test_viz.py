@@ -229,6 +229,16 @@ def test_the_activities_add_up_to_the_time_used():
     assert [patch.get_x() for patch in ax.patches[1:]] == pytest.approx(np.cumsum(widths)[:-1])
 
 
+def test_seconds_of_learners_that_worked_at_the_same_time_are_all_drawn_without_the_limit():
+    ax = viz.time_spent(a_fit(used=4.0, time_limit=5), axes())
+
+    total = sum(patch.get_width() for patch in ax.patches)
+    assert total > 4.0
+    assert ax.get_xlim()[1] > total
+    assert texts_in(ax) == []
+    assert legend_of(ax)[0] == f"fit 3.00 s, {300 / total:.0f} %"
+
+
 def test_the_setup_of_fits_stands_apart():
     fit = a_fit([a_round(1), a_round(2, seconds_setup=0.75), a_round(3, seconds_setup=0.5)])
 

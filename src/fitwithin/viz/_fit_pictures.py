@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -146,6 +147,8 @@ def time_spent(estimator: FittedEstimator, ax: Axes | None = None) -> Axes:
     - after the last round: bringing the best model back.
     - other: the rest, such as checks of the input.
 
+    Seconds of learners that work at the same time are added up. If they are more than `time_used_`, there is no line.
+
     Parameters
     ----------
     estimator : TimeConstrainedClassifier or TimeConstrainedRegressor
@@ -172,25 +175,26 @@ def time_spent(estimator: FittedEstimator, ax: Axes | None = None) -> Axes:
     ax = get_axes(estimator, ax, (6.4, 2.2))
     start = 0.0
     parts = seconds_by_activity(estimator)
+    total = sum(parts.values())
     for activity, seconds in parts.items():
-        percent = 100 * seconds / max(estimator.time_used_, 1e-9)
+        percent = 100 * seconds / max(total, 1e-9)
         is_after_setup = activity == "fit" and "set-up of fits" in parts
         name, alpha = ("fit after set-up", _STEPS_ALPHA) if is_after_setup else (activity, 1.0)
         label = f"{name} {seconds:.2f} s, {percent:.0f} %"
         ax.barh(0, seconds, left=start, color=_ACTIVITY_COLOURS[activity], alpha=alpha, label=label)
         start += seconds
-    limit = visible_time_limit(estimator)
+    limit = visible_time_limit(estimator) if math.isclose(total, estimator.time_used_) else None
     if limit is not None:
         ax.axvline(limit, color=INK, linestyle="--", linewidth=1.2)
-        ax.text(limit, 0.52, "time limit", ha="right", va="bottom", fontsize="small")
-    ax.set(xlabel="seconds", xlim=(0, 1.01 * max(limit or 0.0, estimator.time_used_)), yticks=[], ylim=(-0.5, 0.5))
+        ax.text(limit, 0.46, "time limit ", ha="right", va="bottom", fontsize="small")
+    ax.set(xlabel="seconds", xlim=(0, 1.01 * max(limit or 0.0, total)), yticks=[], ylim=(-0.5, 0.8))
     ax.spines[["left", "top", "right"]].set_visible(False)
     add_legend_above(ax)
     return ax
 
 
 def seconds_by_activity(estimator: FittedEstimator) -> dict[str, float]:
-    """Return the seconds of a fit by activity; they add up to `time_used_`.
+    """Return the seconds of a fit by activity; they add up to `time_used_`, or to more if learners worked in parallel.
 
     The set-up of fits is there if it is known, and fits without a model if there were any.
     """

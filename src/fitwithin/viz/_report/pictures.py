@@ -44,7 +44,7 @@ def render_pictures(estimator: FittedEstimator) -> str:
     caption = (
         "The set-up of a fit is the time until its first step. Transfer includes the start of the learner's process. "
         "A fit without a model was ended by the deadline or the memory limit. After the last round the best model was "
-        "loaded."
+        "loaded. Seconds of learners that work at the same time are added up."
     )
     pictures += render_picture(estimator, viz.time_spent, 2.6, "Where the time went", caption)
     if hasattr(estimator, "class_count_trained_"):
