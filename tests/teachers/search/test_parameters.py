@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from fitwithin.teachers._search.parameters import Choice, FloatRange, IntRange, make_parameter
+from fitwithin.teachers._search.space import Space
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -73,6 +74,14 @@ def test_sklearns_loguniform_becomes_a_range():
 @pytest.mark.parametrize("distribution", [stats.norm(0, 1), stats.poisson(3), stats.loguniform(1, 2, loc=1)])
 def test_other_distributions_stay_as_they_are(distribution):
     assert make_parameter("C", distribution) is distribution
+
+
+@pytest.mark.parametrize("distribution", [stats.uniform(0, -1), stats.randint(5, 5)])
+def test_a_distribution_without_any_values_is_refused_by_its_own_draws(distribution):
+    space = Space({"C": make_parameter("C", distribution)})
+
+    with pytest.raises(ValueError, match="Domain error"):
+        space.sample(np.random.RandomState(0))
 
 
 def test_a_distribution_of_the_users_own_gets_a_random_state():

@@ -198,6 +198,9 @@ def _find_range(dist: Any) -> IntRange | FloatRange | None:
     if kind not in {"uniform", "loguniform", "reciprocal", "randint"}:
         return None
     low, high = (float(bound) for bound in dist.support())
+    if not (math.isfinite(low) and math.isfinite(high)):
+        # Its own draws tell what is wrong with it.
+        return None
     if kind == "randint":
         return IntRange(round(low), round(high))
     if kind == "uniform":
