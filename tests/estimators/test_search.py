@@ -1,5 +1,6 @@
 """TimeConstrainedSearch as a user meets it: what it takes, what it refuses, and what it tells."""
 
+import json
 import os
 import pickle
 import signal
@@ -282,6 +283,22 @@ def test_after_an_end_the_same_call_goes_on_from_the_checkpoint(classes, tmp_pat
     assert "returned" in results["ended"][second.best_index_]
     found = second.best_estimator_.get_params()
     assert {name: found[name] for name in second.best_params_} == second.best_params_
+
+
+def test_a_checkpoint_of_an_earlier_version_is_resumed(classes, tmp_path):
+    settings = {"checkpoint": tmp_path / "search.ckpt", "time_limit": 60}
+    search_of(DecisionTreeClassifier(), DEPTHS, on_round=lambda finished: True, **settings).fit(*classes)
+    state = tmp_path / "search.ckpt" / "state.json"
+    values = json.loads(state.read_text())
+    for candidate in values["notes"]["candidates"]:
+        # Version 0.3.0 stored the seconds of a trial too.
+        candidate["trials"] = [[*trial[:4], 1.0, *trial[4:]] for trial in candidate["trials"]]
+    state.write_text(json.dumps(values))
+
+    search = search_of(DecisionTreeClassifier(), DEPTHS, **settings).fit(*classes)
+
+    assert search.history_[0].number == 1
+    assert len(search.history_) > 1
 
 
 SCALED = make_pipeline(StandardScaler(), LogisticRegression())

@@ -46,7 +46,8 @@ def restore_contenders(race: Race, notes: Mapping[str, Any], costs: CostEstimate
         if values["settings"] is None:
             contender.failure = contender.failure or "its hyperparameters could not be stored"
         contender.costs.cost.restore(values["cost"])
-        for n_rows, value, low, high, was_cut_short in values["trials"]:
+        # Version 0.3.0 stored the seconds of a trial too.
+        for n_rows, value, low, high, *_, was_cut_short in values["trials"]:
             contender.trials.append(Trial(n_rows, Estimate(value, low, high), was_cut_short))
         race.contenders.append(contender)
     for entrant in race.entrants:
