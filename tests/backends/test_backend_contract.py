@@ -72,7 +72,7 @@ def test_a_memory_mapped_array_is_mapped_and_not_copied(start, tmp_path):
     with open_runner(Process(start=start), RecordingClassifier(), pool) as runner:
         runner.fit(np.array([3, 100, 7]))
         model = runner.save()
-        files = [os.readlink(f"/proc/self/fd/{file.fd}") for file in runner._prepared.rows.files]
+        files = [os.readlink(f"/proc/self/fd/{file.fd}") for file in runner._rows.files]
 
     np.testing.assert_array_equal(model.load().X_, make_pool().X[[3, 100, 7]])
     model.discard()
@@ -105,7 +105,7 @@ def test_each_row_enters_the_shared_map_once():
         runner.fit(np.arange(25, 75))
         runner.examine(Exam(np.arange(100)))
 
-        assert runner._prepared.rows.n_appended == 100
+        assert runner._rows.n_appended == 100
 
 
 def test_the_global_random_state_is_the_same_with_a_seed_and_differs_between_rounds_without():

@@ -479,4 +479,4 @@ def test_the_process_backend_shares_each_row_once_however_many_rounds_there_are(
                 runner.fit(request.rows)
                 answers = None
 
-        assert runner._prepared.rows.n_appended == 5000
+        assert runner._rows.n_appended == 5000

@@ -214,7 +214,7 @@ def test_an_exception_that_is_kept_holds_no_rows():
             runner.fit(np.arange(9))
         except LearnerRaised as error:
             kept = error
-        maps = [weakref.ref(array.base) for array in runner._prepared.rows._maps]
+        maps = [weakref.ref(array.base) for array in runner._rows._maps]
     gc.collect()
 
     assert kept.__traceback__ is not None

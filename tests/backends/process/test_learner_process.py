@@ -23,7 +23,8 @@ from fitwithin import TimeConstrainedClassifier
 from fitwithin._core.target import Labels
 from fitwithin._pools.pool import TablePool
 from fitwithin.backends import Inline, LearnerDied, LearnerRaised, Process
-from fitwithin.backends._process.subprocesses import ProcessState, describe_exit
+from fitwithin.backends._process.connection import describe_exit
+from fitwithin.backends._process.subprocesses import ProcessState
 from fitwithin.teachers import Exam
 from fitwithin.testing._backends import RecordingClassifier, make_pool, open_runner, save_and_load
 

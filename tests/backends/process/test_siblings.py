@@ -79,10 +79,10 @@ def test_siblings_read_one_copy_of_the_rows():
                 each.fit(order[:size])
                 each.examine(Exam(order[4_500:]))
                 np.testing.assert_array_equal(save_and_load(each).X_, pool.X[order[:size]])
-        shared = runner._prepared.rows
+        shared = runner._rows
         used = os.fstat(shared.files[-1].fd).st_blocks * 512
 
-        assert sibling._prepared.rows is shared
+        assert sibling._rows is shared
         assert shared.n_appended == 4_000
         assert used <= pool.X.nbytes + 2 * 4096
 

@@ -102,8 +102,8 @@ class DaskRunner:
         def prepare(cluster: Cluster) -> PreparedCluster:
             partitions = pool.partitions if isinstance(pool, ClusterPool) else scatter_table(pool, cluster)
             # A task holds it, so that Dask can make it again if its worker is lost.
-            told = WorkerSetup(body, partitions.layout, state, settings.seed)
-            setup = cluster.submit(SessionSetup, cluster.key, told, settings.memory_limit, len(partitions))
+            told = WorkerSetup(body, partitions.layout, state, settings.seed, settings.memory_limit)
+            setup = cluster.submit(SessionSetup, cluster.key, told, len(partitions))
             return PreparedCluster(cluster, partitions, setup)
 
         # Without any time left, the first call of the session says so.

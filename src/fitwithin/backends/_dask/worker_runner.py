@@ -15,7 +15,7 @@ from fitwithin._pools.pool import LabeledRows
 from fitwithin._pools.tables import concatenate, is_contiguous
 from fitwithin.backends._base import ExamReport
 from fitwithin.backends._exam_predictions import ExamPredictions
-from fitwithin.backends._process.backend import PreparedProcess, ProcessRunner
+from fitwithin.backends._process.backend import ProcessRunner
 from fitwithin.backends._process.connection import Request, WorkerSetup
 from fitwithin.backends._process.row_reader import RowLayout, RowPositions, RowSelection
 from fitwithin.backends._process.saved_model import PortableWarning
@@ -62,15 +62,12 @@ class SessionSetup:
         Tells sessions apart.
     learner : WorkerSetup
         The learner, with the program's global settings. Folders and variables stay those of the worker.
-    memory_limit : int or None
-        See `FitSettings`.
     n_rows : int
         Rows of the pool.
     """
 
     key: str
     learner: WorkerSetup
-    memory_limit: int | None
     n_rows: int
 
     def adapt_learner(self) -> WorkerSetup:
@@ -175,8 +172,8 @@ class WorkerRunner(ProcessRunner):
     def open_beside(cls, first: ProcessRunner, budget: Budget, setup: SessionSetup) -> WorkerRunner:
         """Return a runner with a process of its own that the same host starts."""
         runner = cls(first.host, budget, first)
-        runner.rows = ReceivedRows(setup.learner.layout, setup.n_rows, budget)
-        runner._prepared_process = PreparedProcess(runner.rows, setup.adapt_learner(), setup.memory_limit, 1)
+        runner.rows = runner._shared_rows = ReceivedRows(setup.learner.layout, setup.n_rows, budget)
+        runner._setup = setup.adapt_learner()
         return runner
 
     def __exit__(self, *exc_info: object) -> None:

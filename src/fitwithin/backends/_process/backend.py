@@ -7,14 +7,14 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 import cloudpickle
 
 from fitwithin._core.budget import Budget, Clock, StoppableBudget
-from fitwithin._core.cores import share_cores
+from fitwithin._core.cores import CoreShare, share_cores
 from fitwithin._core.exceptions import FitwithinError, LearnerDied, LearnerFailed, OutOfMemory, OutOfTime
 from fitwithin._core.records import NO_LIMITS, Exam, FitLimits, Mask, Rows
 from fitwithin._pools.pool import Pool
@@ -81,16 +81,6 @@ class Process:
             return ProcessRunner(ForkHost() if fork else SpawnHost(), budget)
 
 
-@dataclass(frozen=True, eq=False)
-class PreparedProcess:
-    """What `prepare` makes: the shared rows, and the first message to each worker."""
-
-    rows: SharedRows
-    setup: WorkerSetup
-    memory_limit: int | None
-    n_jobs: int
-
-
 class ProcessRunner:
     """Run one learner in a process of its own.
 
@@ -106,6 +96,7 @@ class ProcessRunner:
 
     killable = True
 
+    _setup: WorkerSetup
     _watch: MemoryWatch
 
     def __init__(self, host: ForkHost | SpawnHost, budget: Budget, first: ProcessRunner | None = None) -> None:
@@ -115,7 +106,8 @@ class ProcessRunner:
         self._first = first
         self._others_blocks: frozenset[str] = list_shared_blocks() if first is None else first._others_blocks
         self._siblings: list[ProcessRunner] = []
-        self._prepared_process: PreparedProcess | None = None
+        self._core_shares: tuple[CoreShare, ...] = ()
+        self._shared_rows: SharedRows | None = None
         self._learner: WorkerConnection | None = None
         self._loader = Loader(self._start_worker)
         self._writer: WorkerConnection | None = None
@@ -128,16 +120,16 @@ class ProcessRunner:
     def __exit__(self, *exc_info: object) -> None:
         self._stop_workers()
         if self._first is not None:
-            self._prepared_process = None
+            self._shared_rows = None
             return
         for sibling in self._siblings:
             sibling.__exit__()
         if self._writer is not None:
             self._writer.end()
         # An exception that the user keeps holds this runner, but not the rows.
-        prepared, self._prepared_process = self._prepared_process, None
-        if prepared is not None:
-            prepared.rows.close()
+        rows, self._shared_rows = self._shared_rows, None
+        if rows is not None:
+            rows.close()
         self.host.close()
 
     def prepare(self, learner: Any, pool: Pool, settings: FitSettings) -> None:
@@ -148,20 +140,21 @@ class ProcessRunner:
             # Frames are made in the learner's process.
             self.host.import_modules([*find_modules(pickled_learner), *pool.modules], settings.n_jobs)
             # Rows are shared with siblings, which go on if this runner is stopped.
-            rows = share_rows(pool, self._session_budget, settings.n_jobs)
+            rows = self._shared_rows = share_rows(pool, self._session_budget, settings.n_jobs)
+        self._core_shares = share_cores(settings.n_jobs)
         # A single learner may use all cores.
-        core_share = share_cores(settings.n_jobs)[0] if settings.n_jobs > 1 else None
-        setup = WorkerSetup(pickled_learner, rows.layout, process_state, settings.seed, core_share)
-        self._prepared_process = PreparedProcess(rows, setup, settings.memory_limit, settings.n_jobs)
+        core_share = self._core_shares[0] if settings.n_jobs > 1 else None
+        limit = settings.memory_limit
+        self._setup = WorkerSetup(pickled_learner, rows.layout, process_state, settings.seed, limit, core_share)
 
     def open_sibling(self) -> ProcessRunner:
         """Return a runner with a learner's process of its own, which reads the same rows."""
-        prepared, number = self._prepared, len(self._siblings) + 1
-        if number >= prepared.n_jobs:
-            raise RuntimeError(f"Got {number + 1} runners; prepare() was told n_jobs={prepared.n_jobs}.")
+        rows, number = self._rows, len(self._siblings) + 1
+        if number >= len(self._core_shares):
+            raise RuntimeError(f"Got {number + 1} runners; prepare() was told n_jobs={len(self._core_shares)}.")
         sibling = ProcessRunner(self.host, self._session_budget, self)
-        setup = replace(prepared.setup, core_share=share_cores(prepared.n_jobs)[number])
-        sibling._prepared_process = replace(prepared, setup=setup)
+        sibling._shared_rows = rows
+        sibling._setup = replace(self._setup, core_share=self._core_shares[number])
         self._siblings.append(sibling)
         return sibling
 
@@ -183,7 +176,7 @@ class ProcessRunner:
     ) -> FitReport:
         """Train a fresh copy of the learner, or continue with the newest model; then examine it."""
         start, start_seconds = self._budget.elapsed(), 0.0
-        shared = self._prepared.rows
+        shared = self._rows
         pickled_learner = None if learner is None else pickle_learner(learner)
         with self._until_deadline("its process was still starting, which takes a few seconds for the first fit"):
             selection = shared.share_training_rows(rows) if batch is None else shared.share_exam_rows(rows)
@@ -221,9 +214,9 @@ class ProcessRunner:
 
     def _start_learner(self) -> tuple[WorkerConnection, float]:
         """Start the learner's process, and return the seconds that this took with it."""
-        start, prepared = self._budget.elapsed(), self._prepared
-        self._learner = self.host.start_worker(prepared.setup, self._budget, prepared.rows.files)
-        self._watch = MemoryWatch(self._learner.pid, prepared.memory_limit, self._others_blocks)
+        start = self._budget.elapsed()
+        self._learner = self.host.start_worker(self._setup, self._budget, self._rows.files)
+        self._watch = MemoryWatch(self._learner.pid, self._setup.memory_limit, self._others_blocks)
         self._learner.watch = self._watch
         return self._learner, self._budget.elapsed() - start
 
@@ -244,7 +237,7 @@ class ProcessRunner:
         """Predict rows in the process that trained the model."""
         start = self._budget.elapsed()
         with self._until_deadline():
-            request = _share_exam(self._prepared.rows, exam)
+            request = _share_exam(self._rows, exam)
         return self._finish_exam(request, start)
 
     def _finish_exam(self, request: Request | None, start: float) -> ExamReport:
@@ -278,20 +271,20 @@ class ProcessRunner:
         return ProcessModel(file, save_seconds, load_seconds, self._warnings, file.n_bytes, begin_dump)
 
     def _start_worker(self) -> WorkerConnection:
-        return self.host.start_worker(self._prepared.setup, self._budget)
+        return self.host.start_worker(self._setup, self._budget)
 
     def begin_dump(self, file: SharedFile, path: Path) -> ProcessDump:
         """Have a process that never trained write a saved model to a skops file, while the learner goes on."""
         with self._until_deadline():
             if self._writer is None:
-                self._writer = self.host.start_worker(self._prepared.setup, self._session_budget)
+                self._writer = self.host.start_worker(self._setup, self._session_budget)
             return ProcessDump(self._writer.post(Request("dump", (str(path),)), [file]))
 
     @property
-    def _prepared(self) -> PreparedProcess:
-        if self._prepared_process is None:
+    def _rows(self) -> SharedRows:
+        if self._shared_rows is None:
             raise RuntimeError("prepare() must be called before fit().")
-        return self._prepared_process
+        return self._shared_rows
 
     def _request(self, request: Request | None, files: Sequence[SharedFile] = ()) -> Any:
         """Ask the learner's process; without a request, for the next reply to the last one."""

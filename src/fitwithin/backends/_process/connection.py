@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import pickle
 import selectors
+import signal
 import socket
 import struct
 import threading
@@ -52,6 +53,8 @@ class WorkerSetup:
         The parent's global settings.
     seed : int or None
         Seed of the global random state, set before the learner is unpickled.
+    memory_limit : int or None
+        Bytes that the learner and its children may take; the parent watches them.
     core_share : CoreShare or None, default=None
         The cores of one of several learners; None for a single one, which may use all.
     """
@@ -60,6 +63,7 @@ class WorkerSetup:
     layout: RowLayout
     process_state: ProcessState
     seed: int | None
+    memory_limit: int | None
     core_share: CoreShare | None = None
 
 
@@ -347,3 +351,28 @@ class WorkerConnection(ABC):
     @abstractmethod
     def _clean_up(self, blocks: frozenset[str]) -> None:
         """Kill what the worker started, and remove these blocks of shared memory; others are needed further."""
+
+
+def describe_exit(exited: bool, status: int) -> str:
+    """Describe how a process ended.
+
+    Parameters
+    ----------
+    exited : bool
+        Whether it ended by itself; otherwise a signal ended it.
+    status : int
+        Its exit code, or the signal's number.
+
+    Examples
+    --------
+    >>> describe_exit(False, 11)
+    'it was killed by SIGSEGV'
+    """
+    if exited:
+        return f"it ended itself with exit code {status}"
+    hint = "; the operating system does this when memory runs out" if status == signal.SIGKILL else ""
+    try:
+        name = signal.Signals(status).name
+    except ValueError:  # real-time signals between the first and the last have no names
+        name = f"signal {status}"
+    return f"it was killed by {name}{hint}"

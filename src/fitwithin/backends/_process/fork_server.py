@@ -29,11 +29,11 @@ from fitwithin.backends._process.connection import (
     Answer,
     Channel,
     Request,
+    describe_exit,
     wait_readable,
 )
 from fitwithin.backends._process.subprocesses import (
     PROCESS_POLL_SECONDS,
-    describe_exit,
     import_modules,
     kill_descendants,
     kill_group,

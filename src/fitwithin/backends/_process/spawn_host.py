@@ -12,12 +12,18 @@ from collections.abc import Sequence
 
 from fitwithin._core.budget import Budget
 from fitwithin.backends._memory_use import remove_abandoned_blocks
-from fitwithin.backends._process.connection import Channel, Request, WorkerConnection, WorkerSetup, wait_readable
+from fitwithin.backends._process.connection import (
+    Channel,
+    Request,
+    WorkerConnection,
+    WorkerSetup,
+    describe_exit,
+    wait_readable,
+)
 from fitwithin.backends._process.shared_memory import SharedFile
 from fitwithin.backends._process.subprocesses import (
     IDLE_SECONDS,
     ProcessCache,
-    describe_exit,
     kill_descendants,
     kill_group,
     make_temporary_folder,

@@ -185,31 +185,6 @@ class ProcessCache(Generic[Handle]):
         self._lock = threading.Lock()
 
 
-def describe_exit(exited: bool, status: int) -> str:
-    """Describe how a process ended.
-
-    Parameters
-    ----------
-    exited : bool
-        Whether it ended by itself; otherwise a signal ended it.
-    status : int
-        Its exit code, or the signal's number.
-
-    Examples
-    --------
-    >>> describe_exit(False, 11)
-    'it was killed by SIGSEGV'
-    """
-    if exited:
-        return f"it ended itself with exit code {status}"
-    hint = "; the operating system does this when memory runs out" if status == signal.SIGKILL else ""
-    try:
-        name = signal.Signals(status).name
-    except ValueError:  # real-time signals between the first and the last have no names
-        name = f"signal {status}"
-    return f"it was killed by {name}{hint}"
-
-
 def kill_group(pid: int) -> None:
     """Kill a process and those of its group, if there are any."""
     with contextlib.suppress(OSError):
