@@ -85,9 +85,7 @@ class TrainOptions:
         -1, min=-1, help="Cores for the learner; with --search, fits at the same time; -1 for all cores."
     )
     memory_limit: str | None = typer.Option(
-        None,
-        metavar="SIZE",
-        help="Memory that the learner may take: 8GB, 512MiB, or 50% of the machine or container.",
+        None, metavar="SIZE", help="Memory that the learner may take: 8GB, 512MiB, or 50% of the machine or container."
     )
     spool: Path | None = typer.Option(
         None,

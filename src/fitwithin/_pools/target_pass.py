@@ -14,15 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.records import Rows
-from fitwithin._core.target import (
-    Array,
-    Labels,
-    Target,
-    Values,
-    count_codes,
-    refuse_label_objects,
-    refuse_single_class,
-)
+from fitwithin._core.target import Array, Labels, Target, Values, count_codes, refuse_label_objects, refuse_single_class
 from fitwithin._pools.sources.blocks import LabeledBlocks
 
 if TYPE_CHECKING:

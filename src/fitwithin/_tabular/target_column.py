@@ -85,10 +85,7 @@ class TargetColumn:
 
 
 def read_target_column(
-    name: str,
-    blocks: Iterable[pa.ChunkedArray],
-    task: TaskType | None = None,
-    max_classes: int = DEFAULT_MAX_CLASSES,
+    name: str, blocks: Iterable[pa.ChunkedArray], task: TaskType | None = None, max_classes: int = DEFAULT_MAX_CLASSES
 ) -> TargetColumn:
     """Read the target column of a file.
 

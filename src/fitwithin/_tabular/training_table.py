@@ -15,12 +15,7 @@ from fitwithin._pools.target_pass import number_groups
 from fitwithin._tabular.columns import FeatureColumn, select_columns
 from fitwithin._tabular.files.data_file import DataFile, TableChunk
 from fitwithin._tabular.files.data_set_files import DataSetFiles
-from fitwithin._tabular.target_column import (
-    DEFAULT_MAX_CLASSES,
-    TargetColumn,
-    TaskType,
-    read_target_column,
-)
+from fitwithin._tabular.target_column import DEFAULT_MAX_CLASSES, TargetColumn, TaskType, read_target_column
 
 _SAMPLE_BLOCKS = 8
 """Blocks of the sample, evenly spaced."""

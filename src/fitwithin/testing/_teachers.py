@@ -8,18 +8,7 @@ from typing import Any, get_args
 import numpy as np
 from sklearn.base import clone
 
-from fitwithin._core.records import (
-    Answer,
-    Answers,
-    Exam,
-    Lesson,
-    LessonReport,
-    Mask,
-    Returns,
-    Rows,
-    StopReason,
-    Wait,
-)
+from fitwithin._core.records import Answer, Answers, Exam, Lesson, LessonReport, Mask, Returns, Rows, StopReason, Wait
 from fitwithin.backends._metrics import accuracy_interval
 from fitwithin.teachers import Deck, Teacher
 

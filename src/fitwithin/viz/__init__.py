@@ -9,11 +9,4 @@ need matplotlib, which is in the extra ``plots``.
 from fitwithin.viz._fit_pictures import class_shares, fit_times, learning_curve, time_spent
 from fitwithin.viz._search_pictures import plot_race, plot_settings
 
-__all__ = [
-    "class_shares",
-    "fit_times",
-    "learning_curve",
-    "plot_race",
-    "plot_settings",
-    "time_spent",
-]
+__all__ = ["class_shares", "fit_times", "learning_curve", "plot_race", "plot_settings", "time_spent"]

@@ -76,10 +76,7 @@ class JoinedBlocks:
 
     def describe(self) -> Mapping[str, str]:
         """Return what tells this data set from another."""
-        return {
-            **self.first.describe(),
-            **{f"{name} of X_val": text for name, text in self.second.describe().items()},
-        }
+        return {**self.first.describe(), **{f"{name} of X_val": text for name, text in self.second.describe().items()}}
 
 
 def open_validation_blocks(X_val: Any, y_val: Any, target: str, features: Sequence[str]) -> Blocks:

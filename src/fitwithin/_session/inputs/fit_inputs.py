@@ -48,11 +48,7 @@ from fitwithin._session.result import SessionResult
 from fitwithin._session.selection import ModelSelector, VoteMembers, find_stored_model
 from fitwithin._session.session import Session
 from fitwithin.backends import FitSettings, Runner
-from fitwithin.backends._early_stopping.ensembles import (
-    add_validation_set,
-    has_validation_set,
-    takes_validation_set,
-)
+from fitwithin.backends._early_stopping.ensembles import add_validation_set, has_validation_set, takes_validation_set
 from fitwithin.backends._early_stopping.registry import find_early_stopping, find_traits, knows_steps
 from fitwithin.backends._metrics import find_bounds, widen_by_groups
 from fitwithin.backends._scoring import make_scoring, try_scoring

@@ -370,7 +370,6 @@ def _to_table(X: Any, y: Any, weights: Any, number: int) -> pa.Table:
                 columns[name] = pa.array(values, from_pandas=True)
             except (pa.ArrowException, TypeError) as error:
                 raise UserInputError(
-                    f"Partition {number} of X holds values of several types in {column!r}.",
-                    "Convert them to one type.",
+                    f"Partition {number} of X holds values of several types in {column!r}.", "Convert them to one type."
                 ) from error
     return pa.table(columns)

@@ -83,9 +83,7 @@ class HomeWorker:
         later = [] if here or report.gave_up else [self.examine(exam) for exam in exams]
         spent = report.fit_seconds + sum(each.handover_seconds + each.exam_seconds for each in (*report.exams, *later))
         return replace(
-            report,
-            handover_seconds=max(0.0, self._budget.elapsed() - start - spent),
-            exams=(*report.exams, *later),
+            report, handover_seconds=max(0.0, self._budget.elapsed() - start - spent), exams=(*report.exams, *later)
         )
 
     def _run_with_rows(self, method: str, rows: Rows, exams: Sequence[Exam], *arguments: Any) -> Any:

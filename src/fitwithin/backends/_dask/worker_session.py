@@ -113,13 +113,7 @@ class RunnerTasks:
             received.append(missing, join_rows(parts, np.argsort(np.argsort(missing))))
 
     def examine_partition(
-        self,
-        model: Any,
-        margins: bool,
-        kill_after: float | None,
-        partition: LabeledRows,
-        first: int,
-        positions: Rows,
+        self, model: Any, margins: bool, kill_after: float | None, partition: LabeledRows, first: int, positions: Rows
     ) -> ExamPart:
         """Predict rows of a partition where it is.
 
