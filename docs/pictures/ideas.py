@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/ideas: TCT, Auto, the deadline, the cost model, the use of rows.
+"""Draw pictures of the pages: TCT, Auto, the deadline, the cost model, the use of rows.
 
 Run with ``python docs/pictures/ideas.py``; needs matplotlib. The rows of TCT, the rounds of Auto and the
 predictions of the cost model come from the library's own code. The other two pictures are schematic.
@@ -145,7 +145,7 @@ def draw_auto() -> None:
         ax.text(begun + 0.1, n_rows * 1.2, f"{n_rows:,}", va="bottom", fontsize=8)
     small = [fit for fit in fits if fit[2] - fit[1] < 0.12 * LIMIT_SECONDS]
     borders = [0.0, small[0][2], small[-1][2], fits[-1][2], LIMIT_SECONDS]
-    colours = {"insurance": PINK, "forecast": ORANGE, "bet": GREEN, "left": EDGE}
+    colours = {"first model": PINK, "measurements": ORANGE, "large fits": GREEN, "time left": EDGE}
     for (begun, ended), colour in zip(pairwise(borders), colours.values(), strict=True):
         parts.barh(0, ended - begun, left=begun, color=colour, edgecolor="white", height=0.8)
     for label, colour in colours.items():

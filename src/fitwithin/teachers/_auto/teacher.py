@@ -1,4 +1,4 @@
-"""Auto, the default teacher: an insurance, a forecast, and one large bet."""
+"""Auto, the default teacher: a first model, measurements, and one large fit."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ _LEAST_GAIN = 0.0015
 
 
 class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """Default teacher: an insurance, a forecast, and one large bet.
+    """Default teacher: a first model, measurements, and one large fit.
 
     A lesson is a fit on some rows, an exam a prediction of other rows.
 
-    1. Insurance. A first lesson on few rows, in about 3 % of the time, leaves a model and shows what rows cost.
-    2. Forecast. If every row should end in time, nothing else is measured. Otherwise a learner that can stop early
+    1. First model. A first lesson on few rows, in about 3 % of the time, leaves a model and shows what rows cost.
+    2. Measurements. If every row should end in time, nothing else is measured. Otherwise a learner that can stop early
        begins a large fit, and gives it up after its first steps; any other learner fits a part of the rows. Together,
        measurements take about 10 % of the time.
-    3. Bet. One lesson of the size with the largest expected gain: its chance to end in time, times what more rows gain.
+    3. Large fit. One lesson of the size with the largest expected gain: its chance to end in time, times what more rows gain.
        With time left, larger ones follow.
     4. Oversampling. If time is left, one lesson oversamples rows that the model of a small lesson misclassifies; by
        default only for boosters, where this gains on average.
