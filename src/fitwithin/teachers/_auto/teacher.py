@@ -38,8 +38,8 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     2. Measurements. If every row should end in time, nothing else is measured. Otherwise a learner that can stop early
        begins a large fit, and gives it up after its first steps; any other learner fits a part of the rows. Together,
        measurements take about 10 % of the time.
-    3. Large fit. One lesson of the size with the largest expected gain: its chance to end in time, times what more rows gain.
-       With time left, larger ones follow.
+    3. Large fit. One lesson of the size with the largest expected gain: its chance to end in time, times what more rows
+       gain. With time left, larger ones follow.
     4. Oversampling. If time is left, one lesson oversamples rows that the model of a small lesson misclassifies; by
        default only for boosters, where this gains on average.
 
