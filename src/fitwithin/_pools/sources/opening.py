@@ -194,12 +194,13 @@ def _map_tables(function: Callable[[pa.Table], Any], blocks: Blocks, names: Sequ
 
     parts: list[pa.Table] = []
     results: list[Array] = []
+    n_rows = 0
     for number in range(blocks.n_blocks):
         parts.append(blocks.read(number, names))
-        n_rows = sum(part.num_rows for part in parts)
+        n_rows += parts[-1].num_rows
         if n_rows * len(names) >= _JOINED_VALUES or (n_rows and number == blocks.n_blocks - 1):
             results.append(np.asarray(function(pa.concat_tables(parts))))
-            parts = []
+            parts, n_rows = [], 0
     if not results:
         raise UserInputError("The data set has no rows.", "Is its filter right?")
     return np.concatenate(results)
