@@ -11,6 +11,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from xgboost import XGBClassifier, XGBRegressor
 
 from fitwithin import TimeConstrainedClassifier, TimeConstrainedRegressor, TimeConstrainedSearch
+from fitwithin._core.exceptions import UserInputError
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(6000, 4)).astype(np.float32)
@@ -129,3 +130,11 @@ def test_a_resumed_fit_has_the_same_validation_rows(tmp_path):
     ]
 
     assert set(fits[0].validation_rows_) == set(fits[1].validation_rows_)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_files_give_them_no_validation_rows_and_are_refused(name, tmp_path):
+    pd.DataFrame(X, columns=list("abcd")).assign(label=Y).to_parquet(tmp_path / "rows.parquet")
+
+    with pytest.raises(UserInputError, match=r"stops early by a score needs validation rows.*early_stopping_rounds"):
+        TimeConstrainedClassifier(CLASSIFIERS[name], time_limit=60).fit(str(tmp_path), "label")

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, valid
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates, CostModel
+from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.fit_cost import MemoryModel
 from fitwithin._core.records import Estimate, Mask, Rows
 from fitwithin._core.target import Labels, Values, refuse_several_targets
@@ -254,8 +255,12 @@ def _hold_out_rows(
     if can_resume(estimator):
         described, groups = estimator._describe_learners(own_learner), None if held_out is None else held_out.groups
         fingerprint = describe_training(estimator, described, training, settings.fit_params, groups, table)
-    takes_rows = isinstance(pool, TablePool) and any(map(takes_validation_set, learners))
-    if takes_rows and not has_validation_set(settings.fit_params):
+    if any(map(takes_validation_set, learners)) and not has_validation_set(settings.fit_params):
+        if not isinstance(pool, TablePool):
+            raise UserInputError(
+                "A booster that stops early by a score needs validation rows, which must be in memory; X is not.",
+                "Leave out early_stopping_rounds; the fit ends in time all the same.",
+            )
         # A last fit cannot have them: the learner would not know when to stop.
         held_out = replace(held_out or hold_out_random_rows(len(pool), rng), can_refit=False)
         rows = pool.read(held_out.validation[:_MAX_VALIDATION_SET])
