@@ -14,16 +14,21 @@ CLOCKS = []
 SECONDS_PER_ROW = 5e-4
 
 
+def advance_clock(seconds):
+    """Advance the clock of the fit under way; found by name, since a global value that changes is another learner."""
+    for clock in globals()["CLOCKS"][-1:]:
+        clock.advance(seconds)
+
+
 class TimedTree(DecisionTreeClassifier):
     """A tree that takes a second for two thousand rows, by the fake clock."""
 
     def fit(self, X, y, sample_weight=None):
-        CLOCKS[-1].advance(SECONDS_PER_ROW * len(X))
+        advance_clock(SECONDS_PER_ROW * len(X))
         return super().fit(X, y, sample_weight)
 
     def predict(self, X, check_input=True):
-        if CLOCKS:
-            CLOCKS[-1].advance(1e-6 * len(X))
+        advance_clock(1e-6 * len(X))
         return super().predict(X, check_input)
 
 

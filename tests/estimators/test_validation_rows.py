@@ -335,7 +335,8 @@ class TrainedRows(TimedTree):
     """A tree on the fake clock that notes the rows that it is trained on."""
 
     def fit(self, X, y, sample_weight=None):
-        FITS.append(X[:, 3].copy())
+        # By name: a global value that changes is another learner.
+        globals()["FITS"].append(X[:, 3].copy())
         return super().fit(X, y, sample_weight)
 
 

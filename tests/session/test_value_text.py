@@ -26,15 +26,24 @@ from fitwithin._session.value_text import NOT_COMPARABLE, describe_value
 
 MODULE = """
     import functools
+    import users_module
     from sklearn.base import BaseEstimator, ClassifierMixin
 
     FACTOR = 2
+    TABLE = {"a": [1, 2]}
+    OTHER = {"a": 1}
 
     def helper(X):
         return X * FACTOR
 
     def function(X, shift=1):
         return [helper(row) + shift for row in X]
+
+    def look_up(X):
+        return [TABLE[x.OTHER] for x in X]
+
+    def call_by_module(X):
+        return users_module.helper(X)
 
     def make_closure(power):
         return lambda X: X ** power
@@ -84,6 +93,7 @@ def load(folder, old="", new=""):
     assert old in MODULE
     path.write_text(textwrap.dedent(MODULE.replace(old, new)))
     spec = importlib.util.spec_from_file_location("users_module", path)
+    # The module imports itself.
     module = sys.modules["users_module"] = importlib.util.module_from_spec(spec)
     # Not from a cache of an earlier edit in the same second.
     exec(compile(path.read_text(), path, "exec"), module.__dict__)
@@ -91,8 +101,10 @@ def load(folder, old="", new=""):
 
 
 EDITS = {
-    "FACTOR = 2": ("FACTOR = 3", ["function", "helper", "partial", "cached"]),
-    "X * FACTOR": ("X - FACTOR", ["function", "helper", "partial", "cached"]),
+    "FACTOR = 2": ("FACTOR = 3", ["function", "helper", "partial", "cached", "call_by_module"]),
+    "X * FACTOR": ("X - FACTOR", ["function", "helper", "partial", "cached", "call_by_module"]),
+    "[1, 2]": ("[1, 3]", ["look_up"]),
+    '{"a": 1}': ('{"a": 2}', []),
     "shift=1": ("shift=2", ["function", "partial"]),
     "shift=4": ("shift=5", ["partial"]),
     "+ shift": ("- shift", ["function", "partial"]),
@@ -108,7 +120,10 @@ EDITS = {
 }
 """What is edited, what it becomes, and what is another one then."""
 
-NAMES = ["function", "helper", "partial", "cached", "closure", "Base", "Learner", "Scale", "scale", "method"]
+NAMES = [
+    *("function", "helper", "look_up", "call_by_module", "partial", "cached", "closure"),
+    *("Base", "Learner", "Scale", "scale", "method"),
+]
 
 
 @pytest.mark.parametrize("edit", EDITS)

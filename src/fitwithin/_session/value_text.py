@@ -8,6 +8,7 @@ import pickle
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator
+from dis import get_instructions
 from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -29,6 +30,8 @@ _SHOWN_CHARACTERS = 80
 """Characters of a value that are kept as they are."""
 
 _CODE_PARTS = ("co_code", "co_consts", "co_names", "co_varnames", "co_freevars", "co_argcount", "co_flags")
+
+_LOADS_OF_GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME")
 
 _PLAIN_CLONE = BaseEstimator.__sklearn_clone__
 
@@ -152,14 +155,12 @@ class _ValueText:
         return self._join("object", [list(part) if isinstance(part, Iterator) else part for part in state])
 
     def _describe_code(self, value: FunctionType | type) -> str:
-        """Return the name of a function or class, and a hash of its code with the helpers and bases that it uses."""
+        """Return the name of a function or class, and a hash of its code with the globals and bases that it uses."""
         if isinstance(value, type):
             parts = [*value.__bases__, *self._describe_members(value)]
         else:
-            used = [value.__globals__.get(name) for name in _list_names(value.__code__)]
-            helpers = [part for part in used if isinstance(part, (*_PLAIN, FunctionType, type))]
             cells = [cell.cell_contents for cell in value.__closure__ or ()]
-            parts = [value.__code__, value.__defaults__, value.__kwdefaults__, cells, helpers]
+            parts = [value.__code__, value.__defaults__, value.__kwdefaults__, cells, _list_globals(value)]
         return f"{value.__module__}.{value.__qualname__} {_hash(self._join('code', parts))}"
 
     def _describe_members(self, owner: type) -> Iterator[str]:
@@ -176,12 +177,25 @@ class _ValueText:
                 yield f"{name} {name_type(member)}"
 
 
-def _list_names(code: CodeType) -> Iterator[str]:
-    """Yield the names of globals and attributes in a function and in those inside it."""
-    yield from code.co_names
+def _list_globals(function: FunctionType) -> list[Any]:
+    """Return the global values that a function uses, and what it uses of modules of the user's."""
+    codes = list(_list_codes(function.__code__))
+    loaded = [entry.argval for code in codes for entry in get_instructions(code) if entry.opname in _LOADS_OF_GLOBALS]
+    found = [function.__globals__[name] for name in dict.fromkeys(loaded) if name in function.__globals__]
+    modules = [vars(part) for part in found if isinstance(part, ModuleType)]
+    own = [space for space in modules if not _is_installed(space.get("__file__"))]
+    names = dict.fromkeys(name for code in codes for name in code.co_names)
+    return [part for part in found if part not in modules] + [
+        space[name] for space in own for name in names if name in space
+    ]
+
+
+def _list_codes(code: CodeType) -> Iterator[CodeType]:
+    """Yield the code of a function and of those inside it."""
+    yield code
     for part in code.co_consts:
         if isinstance(part, CodeType):
-            yield from _list_names(part)
+            yield from _list_codes(part)
 
 
 def _name_importable(value: Any) -> str:
