@@ -301,7 +301,7 @@ class RoundTracker:
             number=self._numbers[-1],
             lesson=lesson,
             new_rows=len(new),
-            new_mistakes=int(np.isin(new, np.concatenate(self._mistakes)).sum()) if self._mistakes else 0,
+            new_mistakes=int(np.count_nonzero(self._make_mask(*self._mistakes)[new])),
             n_rows_trained=n_rows_trained,
             class_counts=self._count_classes(added, before),
             has_every_row=n_rows_trained >= self._n_usable and (continues or self._covers_pool(rows)),
@@ -343,10 +343,14 @@ class RoundTracker:
         return counts if before is None or before.class_counts is None else before.class_counts + counts
 
     def _covers_pool(self, rows: Rows) -> bool:
-        # A count of each row would take 16 bytes for it.
-        is_taught = np.zeros(len(self.marks), dtype=np.bool_)
-        is_taught[rows] = True
-        return int(np.count_nonzero(is_taught)) >= self._n_usable
+        return int(np.count_nonzero(self._make_mask(rows))) >= self._n_usable
+
+    def _make_mask(self, *parts: Rows) -> Mask:
+        """Return whether each row of the pool is among these: a byte for each, where counting takes 16."""
+        mask = np.zeros(len(self.marks), dtype=np.bool_)
+        for rows in parts:
+            mask[rows] = True
+        return mask
 
     def add_exam(self, rows: Rows, report: ExamReport, purpose: Purpose = "mistakes") -> None:
         """Note an exam; validation rows never count as fresh, holdout rows always do."""

@@ -109,7 +109,9 @@ class TablePile:
             is_drawn = np.unpackbits(self._drawn, count=self._pool_size, bitorder="little").view(np.bool_)
             self._shuffled = np.arange(self._pool_size, dtype=self._row_type)[~is_drawn]
             self.rng.shuffle(self._shuffled)
-        rows, self._shuffled = self._shuffled[:count], self._shuffled[count:]
+        # A view of a few rows, or of none, would keep the memory of all.
+        rows, rest = self._shuffled[:count].copy(), self._shuffled[count:]
+        self._shuffled = rest if len(rest) else rest.copy()
         self._mark(rows)
         return rows
 
