@@ -13,8 +13,8 @@ from fitwithin import NoModelInTime, TimeConstrainedClassifier, TimeConstrainedR
 from fitwithin._pools.decks.deck import SMALL_POOL_ROWS
 from fitwithin.backends import Inline, register_early_stopping
 from fitwithin.teachers import Auto, Deck, Lesson, LessonReport
-from fitwithin.teachers._auto.state import _MIN_SPLIT_ROWS
 from fitwithin.teachers._auto.teacher import insure
+from fitwithin.teachers._row_order import MIN_SPLIT_ROWS
 from fitwithin.testing import FakeClock
 from simulated_sessions import CostlyClassifier, KillableInline, a_session
 from teacher_driver import a_state, cost_estimates, driven, every_fifth
@@ -35,7 +35,7 @@ def data(rows, seed, noise=0.0):
 # Requests
 
 
-@pytest.mark.parametrize("size", [1, 2, _MIN_SPLIT_ROWS - 1])
+@pytest.mark.parametrize("size", [1, 2, MIN_SPLIT_ROWS - 1])
 def test_a_tiny_pool_is_taught_whole_and_has_no_estimate(size):
     session = taught(size)
 
@@ -45,7 +45,7 @@ def test_a_tiny_pool_is_taught_whole_and_has_no_estimate(size):
     assert session.result == "all rows"
 
 
-@pytest.mark.parametrize("size", [_MIN_SPLIT_ROWS, 49, 333, SMALL_POOL_ROWS])
+@pytest.mark.parametrize("size", [MIN_SPLIT_ROWS, 49, 333, SMALL_POOL_ROWS])
 def test_a_small_pool_is_split_for_an_estimate_and_then_taught_whole(size):
     session = taught(size, lambda rows: rows % 2 == 0, seed=1)
 

@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fitwithin._core.exceptions import OutOfMemory
+from fitwithin._pools.decks.deck import count_validation_rows
 from fitwithin.teachers import Deck, Lesson, LessonReport
-from fitwithin.teachers._auto.state import _LEAST_SECONDS, TeachingState, count_first_rows
+from fitwithin.teachers._auto.state import _LEAST_SECONDS, TeachingState
+from fitwithin.teachers._row_order import count_first_rows
 from fitwithin.testing import FakeClock
 from teacher_driver import Driver, a_state, cost_estimates, driven
 
@@ -41,7 +43,7 @@ def test_rows_kept_back_are_a_tenth_of_a_small_pool_and_a_twentieth_of_a_large_o
     ("size", "n_rows"), [(19, 19), (20, 18), (500, 450), (501, 50), (2500, 250), (50_000, 250), (10**6, 2000)]
 )
 def test_the_first_lesson_is_small_and_the_whole_of_a_small_pool(size, n_rows):
-    assert count_first_rows(Deck(size, np.random.default_rng(0))) == n_rows
+    assert count_first_rows(Deck(size, np.random.default_rng(0)), 2 * count_validation_rows(size)) == n_rows
 
 
 def test_each_plain_lesson_holds_those_before_it():

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fitwithin._core.exceptions import LearnerFailed
+from fitwithin._pools.decks.deck import count_validation_rows
 from fitwithin.teachers._search.parameters import Choice, FloatRange
-from fitwithin.teachers._search.shares import count_holdout_rows, count_search_rows
+from fitwithin.teachers._search.shares import count_search_rows
 from fitwithin.teachers._search.space import Space
 from fitwithin.testing import FakeClock
 from simulated_search import Simulated, run_search
@@ -71,7 +72,7 @@ def test_few_rows_are_raced_whole_and_the_time_is_not_wasted():
     found = run_search([(Simulated(), SKILLS)], pool_size=3_000, limit=5.0)
 
     assert found.best.skill > 0.7
-    n_kept_back = count_search_rows(3_000) + count_holdout_rows(3_000)
+    n_kept_back = count_search_rows(3_000) + count_validation_rows(3_000)
     assert max(len(lesson.rows) for lesson in found.lessons if not lesson.refit) == 3_000 - n_kept_back
     assert found.best_rows == 3_000
 

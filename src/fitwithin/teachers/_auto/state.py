@@ -5,21 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import numpy as np
-
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory
-from fitwithin._core.records import Exam, Lesson, LessonReport, Rows, make_limit, teach
+from fitwithin._core.records import Lesson, LessonReport, Rows, make_limit, teach
 from fitwithin._core.rounds import ResumePoint
-from fitwithin._pools.decks.deck import SMALL_POOL_ROWS, Deck, count_validation_rows
+from fitwithin._pools.decks.deck import Deck, count_validation_rows
 from fitwithin.teachers._base import Subgenerator
 from fitwithin.teachers._learning_curve import ERROR_EXPONENT, find_error_exponent
-
-# The first lesson: the insurance
-_FIRST_FRACTION = 0.005  # of the pool: the paper's m0
-_MIN_FIRST_ROWS = 250  # the cost of fewer rows says little about the cost of many
-_MAX_FIRST_ROWS = 2_000  # more say no more about the cost
-_MAX_FIRST_FRACTION = 0.1  # of the pool, which `_MIN_FIRST_ROWS` may take of a small one
-_MIN_SPLIT_ROWS = 20  # a pool with fewer rows is taught whole, without an estimate
+from fitwithin.teachers._row_order import RowOrder
 
 # Exams, as fractions of the time left
 _FIRST_EXAM_TIME = 0.006  # for the first one, which tells how many validation rows all models are examined on
@@ -35,18 +27,7 @@ _MEASURING_TIME = 0.1  # of the time limit, for measurements
 _LEAST_SECONDS = 1e-3  # for a lesson: a learner that stops early takes at least one step
 
 
-def count_first_rows(deck: Deck) -> int:
-    """Return the rows of the first lesson."""
-    if deck.size < _MIN_SPLIT_ROWS:
-        return deck.size
-    if deck.size <= SMALL_POOL_ROWS:
-        # All but the rows that give the estimate.
-        return deck.size - (2 * count_validation_rows(deck.size) if deck.validation_rows is None else 0)
-    least = min(_MIN_FIRST_ROWS, round(_MAX_FIRST_FRACTION * deck.size))
-    return min(max(least, round(_FIRST_FRACTION * deck.size)), _MAX_FIRST_ROWS)
-
-
-class TeachingState:
+class TeachingState(RowOrder):
     """The rows in the order in which plain lessons take them, the rows kept back, and the best lesson.
 
     Parameters
@@ -56,10 +37,6 @@ class TeachingState:
 
     Attributes
     ----------
-    order : array of int
-        The rows that were dealt so far. A plain lesson takes the first ones, so that each holds those before it.
-    validation_set, holdout_rows : array of int
-        The rows of each exam for these purposes; where they would take too long, the first ones of them.
     n_trained : int
         Rows of the largest plain lesson that has a model; 0 if there is none.
     n_under_way : int
@@ -73,7 +50,8 @@ class TeachingState:
     """
 
     def __init__(self, deck: Deck) -> None:
-        self.deck, self.costs = deck, deck.costs
+        n_rows = count_validation_rows(deck.size)
+        super().__init__(deck, n_rows, n_rows)
         self.measuring_seconds = _MEASURING_TIME * deck.costs.seconds_left
         self.n_trained = self.n_under_way = 0
         self.best: ResumePoint | None = None
@@ -82,44 +60,16 @@ class TeachingState:
         self._n_exam_rows: int | None = None
         self._first_error = 0.0
         past = deck.resume_point
-        if past is None:
-            self.order = deck.opening(count_first_rows(deck))
-            if deck.validation_rows is not None and deck.holdout_rows is not None:
-                self.validation_set, self.holdout_rows = deck.validation_rows, deck.holdout_rows
-            else:
-                n_rows = count_validation_rows(deck.size)
-                self.validation_set, self.holdout_rows = deck.deal(n_rows), deck.deal(n_rows)
-        else:
-            self._resume(past)
-        self.n_first = len(self.order)
-
-    def _resume(self, past: ResumePoint) -> None:
-        """Go on from the best lesson of an earlier fit."""
-        # The best model may have been fitted again with the rows that were kept back.
-        kept_back = np.concatenate([past.validation_rows, past.holdout_rows])
-        self.order = self.deck.take(past.lesson[~np.isin(past.lesson, kept_back)])
-        self.deck.take(kept_back)
-        self.validation_set, self.holdout_rows = past.validation_rows, past.holdout_rows
-        self._n_exam_rows = len(past.validation_rows)
-        self.best = replace(past, lesson=self.order)
-        self.n_trained = 0 if past.was_cut_short else len(self.order)
+        if past is not None:
+            self._n_exam_rows = len(past.validation_rows)
+            self.best = replace(past, lesson=self.order)
+            self.n_trained = 0 if past.was_cut_short else len(self.order)
 
     def find_error_exponent(self, n_rows: int, error: float) -> float:
         """Return the power of the rows, times minus one, with which errors fell from the first lesson to this one."""
         if n_rows <= self.n_first or not 0 < error < self._first_error:
             return ERROR_EXPONENT
         return find_error_exponent(self.n_first, self._first_error, n_rows, error)
-
-    def list_rows(self, count: int) -> Rows:
-        """Return the first rows of the order, which grows for that."""
-        if count > len(self.order):
-            self.order = np.concatenate([self.order, self.deck.deal(count - len(self.order))])
-        return self.order[:count]
-
-    @property
-    def n_usable(self) -> int:
-        """All rows but those kept back."""
-        return len(self.order) + self.deck.left
 
     @property
     def max_rows(self) -> int:
@@ -181,7 +131,7 @@ class TeachingState:
             Whether misclassified rows are more frequent among them.
         """
         stop_after = max(_LEAST_SECONDS, min(most_seconds, self.seconds_for_fit(len(rows))))
-        exams = self._make_exams(len(rows))
+        exams = self.make_exams(self.count_exam_rows(len(rows)), self.find_exam_seconds(len(rows)))
         lesson = Lesson(
             rows, exams, stop_after=make_limit(stop_after), give_up_over=give_up_over, oversampled=oversampled
         )
@@ -195,15 +145,6 @@ class TeachingState:
         if not report.gave_up:
             self._note_report(rows, report, oversampled=oversampled)
         return report
-
-    def _make_exams(self, n_rows: int) -> tuple[Exam, ...]:
-        n_exam_rows, seconds = self.count_exam_rows(n_rows), make_limit(self.find_exam_seconds(n_rows))
-        # Of a data set on disk, more of them may have been read since.
-        holdout_rows = self.holdout_rows if self.deck.holdout_rows is None else self.deck.holdout_rows
-        n_holdout_rows = n_exam_rows * len(holdout_rows) // max(1, len(self.holdout_rows))
-        holdout = Exam(holdout_rows[:n_holdout_rows], "holdout", seconds=seconds)
-        validation = Exam(self.validation_set[:n_exam_rows], "validation", seconds=seconds)
-        return tuple(exam for exam in (holdout, validation) if len(exam.rows))
 
     def _note_report(self, rows: Rows, report: LessonReport, *, oversampled: bool) -> None:
         validation = report.answers.get("validation")

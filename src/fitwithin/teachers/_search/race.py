@@ -79,16 +79,12 @@ class Race:
             alive = [one for one in alive if one.costs.exam_seconds(1) <= self.max_row_seconds] or alive
         most = max((one.n_rows for one in alive), default=0)
         ranked = _rank(one for one in alive if one.n_rows == most)
-        best = max(ranked[: 1 + _MAX_RIVALS], key=self.expect_score, default=None)
+        best = ranked[0] if ranked else None
         for own in (one for one in ranked if one.has_own_settings):
             if best is not None and best.last and own.last and not best.has_own_settings:
-                error, gain = best.last.difference_error(own.last), self.expect_score(best) - self.expect_score(own)
+                error, gain = best.last.difference_error(own.last), best.promise - own.promise
                 best = best if is_better_than_own(gain, error, best.score) else own
         return best
-
-    def expect_score(self, contender: Contender) -> float:
-        """Return the score expected of a contender on the rows that it can have by the deadline."""
-        return contender.expect_score(self.shares.find_affordable_rows(contender), find_exponent(self.contenders))
 
     def add(self, entrant: Entrant, settings: dict[str, object]) -> Contender:
         """Add a candidate."""
@@ -107,7 +103,7 @@ class Race:
     def has_choice(self) -> bool:
         """Whether there is more than one candidate, and validation rows to compare them on."""
         is_single = len(self.entrants) == 1 and not self.entrants[0].has_others
-        return len(self.shares.validation_rows) > 0 and not is_single
+        return len(self.shares.validation_set) > 0 and not is_single
 
     def choose_next(self, reserved: float | None = None) -> Contender | None:
         """Return the next contender to try on the present subset; None when it is time for a last fit.
@@ -185,7 +181,7 @@ class Race:
         leader = self.find_leader([one for one in self.contenders if one not in busy])
         best_score = -math.inf if self.in_hand is None else self.in_hand.score
         others = _rank(one for one in self.contenders if one.is_alive and one not in (leader, *busy))[:_MAX_RIVALS]
-        rivals = [one for one in others if self.expect_score(one) > best_score]
+        rivals = [one for one in others if one.promise > best_score]
         for one in rivals if leader is None else [leader, *rivals]:
             if self.finalists.count(one) < _MAX_LAST_FITS and self.shares.choose_last_rows(one):
                 return one
@@ -193,7 +189,7 @@ class Race:
 
     def begin_subset(self, n_rows: int, first: list[Contender]) -> None:
         """Go on with a subset, and try these contenders first."""
-        self.n_rows, self._queue = len(self.shares.take(n_rows)), first
+        self.n_rows, self._queue = len(self.shares.list_rows(n_rows)), first
         for entrant in self.entrants:
             entrant.begin_again()
 

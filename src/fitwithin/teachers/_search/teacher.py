@@ -147,8 +147,8 @@ def _try(race: Race, contender: Contender, seconds: float | None = None) -> Subg
     # A model that becomes the best one shortly before the deadline should have its estimate by then.
     has_holdout = bool(race.finalists) or n_rows >= shares.max_rows or race.in_hand is None
     lesson = Lesson(
-        shares.take(n_rows),
-        shares.make_exams(n_rows, contender.costs, has_holdout=has_holdout),
+        shares.list_rows(n_rows),
+        shares.list_exams(n_rows, contender.costs, has_holdout=has_holdout),
         stop_after=make_limit(_STOP_FACTOR * limit),
         kill_after=make_limit(limit),
         candidate=contender,
@@ -173,11 +173,11 @@ def _fit_last(race: Race, contender: Contender) -> Subgenerator[None]:
         return
     seconds = shares.seconds_left - shares.reserved_seconds(contender, n_rows)
     lesson = Lesson(
-        shares.take(n_rows),
-        shares.make_exams(n_rows, costs, has_holdout=True),
+        shares.list_rows(n_rows),
+        shares.list_exams(n_rows, costs, has_holdout=True),
         stop_after=make_limit(seconds),
         give_up_over=make_limit(seconds / costs.worth_share) if can_give_up else None,
-        expected_score=race.expect_score(contender),
+        expected_score=contender.promise,
         candidate=contender,
     )
     race.finalists.append(contender)
@@ -218,8 +218,8 @@ def _refit_with_every_row(race: Race) -> Subgenerator[None]:
         return
     seconds = shares.seconds_left - shares.reserved_seconds(best, n_rows)
     if best.costs.may_begin(n_rows) and best.costs.chance_to_end(n_rows, seconds) >= _REFIT_CHANCE:
-        exam = Exam(shares.validation_rows[: shares.count_exam_rows(best.n_rows, best.costs)], "validation")
-        rows = np.arange(n_rows, dtype=shares.validation_rows.dtype)
+        exam = Exam(shares.validation_set[: shares.count_exam_rows(best.n_rows, best.costs)], "validation")
+        rows = np.arange(n_rows, dtype=shares.validation_set.dtype)
         try:
             yield Lesson(rows, (exam,), stop_after=make_limit(seconds), refit=True, candidate=best)
         except (LearnerRaised, LearnerDied, OutOfMemory):
