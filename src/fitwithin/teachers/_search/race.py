@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import accumulate
@@ -20,7 +19,6 @@ _SUBSET_FACTOR = 4  # between the rows of a subset and those of the next
 _MAX_RIVALS = 3  # candidates that go on to the next subset beside the leader
 _CLEAR_ERRORS = 2.0  # standard errors by which a candidate is clearly behind the leader
 _PATIENCE = 5  # new candidates behind the leader, for each learner, after which more rows are due if rivals are close
-_NEIGHBOUR_FACTOR = 1.5  # times the leader's seconds, for hyperparameters near its own
 _PLANNED_TIME = 0.5  # of the time limit, for the last fit, when a suggester compares candidates
 _MAX_LAST_FITS = 3  # of one candidate, should it be given up or stopped
 
@@ -64,10 +62,9 @@ class Race:
         self.under_way: list[Contender] = []
         self._queue: list[Contender] = []
 
-    def begin(self, shares: Shares, n_learners: int) -> None:
-        """Begin with the rows of first looks; several learners' processes try candidates at the same time."""
+    def begin(self, shares: Shares) -> None:
+        """Begin with the rows of first looks."""
         self.shares, self.n_rows = shares, shares.n_first
-        self._patience = _PATIENCE * len(self.entrants) * n_learners
 
     def find_leader(self, contenders: Sequence[Contender] | None = None) -> Contender | None:
         """Return the contender with the best score expected at the deadline, among those with the most rows.
@@ -115,24 +112,24 @@ class Race:
         """
         while self.has_choice:
             leader = self.find_leader()
-            if leader is None:
-                return self._queue.pop(0) if self._queue else self._find_new(None)
-            smallest = 2 * self.n_rows if self.n_rows >= MIN_SUBSET_ROWS else MIN_SUBSET_ROWS
-            n_first = self.shares.find_first_rows(leader, smallest)
-            if n_first and not self._queue and leader.n_rows == self.n_rows:
-                # A fit on few rows says little about the cost of many: now more are known to be cheap.
-                self.begin_subset(n_first, self._list_next(leader))
-            if self.n_rows < min(MIN_SUBSET_ROWS, self.shares.n_usable):
-                return None
             if self._queue:
                 contender = self._queue.pop(0)
                 if 2 * contender.costs.fit_seconds(self.n_rows) <= self.shares.seconds_left:
                     return contender
                 continue
+            if leader is None:
+                return self._find_new(None)
+            n_first = self.shares.find_first_rows(leader, max(2 * self.n_rows, MIN_SUBSET_ROWS))
+            if n_first and leader.n_rows == self.n_rows:
+                # A fit on few rows says little about the cost of many: now more are known to be cheap.
+                self.begin_subset(n_first, self._list_next(leader))
+                continue
+            if self.n_rows < min(MIN_SUBSET_ROWS, self.shares.n_usable):
+                return None
             seconds = self.shares.seconds_left - (reserved or 0.0)
             if reserved is None:
                 seconds = self.shares.count_search_seconds(leader, find_exponent(self.contenders))
-            neighbour = (_NEIGHBOUR_FACTOR if reserved is None else 1.0) * leader.costs.fit_seconds(self.n_rows)
+            neighbour = leader.costs.fit_seconds(self.n_rows)
             # Hyperparameters to begin with are fitted to the time there is.
             has_starts = seconds > 0 and not self.finalists and any(entrant.starts for entrant in self.entrants)
             if not has_starts and self._is_settled(leader) and self._grow(leader, seconds):
@@ -144,16 +141,11 @@ class Race:
                 return found
         return None
 
-    @property
-    def refit_seconds(self) -> float:
-        """Seconds to fit the best candidate once more, with the rows kept back."""
-        return 0.0 if self.in_hand is None else self.shares.refit_seconds(self.in_hand)
-
     def _is_settled(self, leader: Contender) -> bool:
         """Whether more rows are due: new candidates do not lead, and rivals are too close to be told apart."""
         others = [one for one in self.contenders if one.is_alive and one.number > leader.number]
         n_new = sum(one.trials[0].n_rows == self.n_rows for one in others)
-        return n_new >= self._patience and len(self._list_next(leader)) > 1
+        return n_new >= _PATIENCE * len(self.entrants) and len(self._list_next(leader)) > 1
 
     def _grow(self, leader: Contender, seconds: float) -> bool:
         """Go on with the next subset, the leader and those close to it; return whether there is one."""
@@ -164,7 +156,7 @@ class Race:
         if leader.n_rows != self.n_rows or n_rows < MIN_GROWTH * self.n_rows:
             return False
         costs = [one.costs.fit_seconds(n_rows) for one in self._list_next(leader)]
-        n_next = bisect_right(list(accumulate(costs)), seconds / 2)
+        n_next = sum(total <= seconds / 2 for total in accumulate(costs))
         if n_next:
             self.begin_subset(n_rows, self._list_next(leader)[:n_next])
         return n_next > 0

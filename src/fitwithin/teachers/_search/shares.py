@@ -186,9 +186,13 @@ class Shares(RowOrder):
         need = leader.costs.fit_seconds(n_rows) + self.reserved_seconds(leader, n_rows)
         return max(left - need - self.refit_seconds(leader), share)
 
-    def refit_seconds(self, leader: Contender) -> float:
-        """Return the seconds to fit a contender once more, with the rows kept back."""
-        if not self.deck.can_refit or max(leader.n_rows, self.find_affordable_rows(leader)) < self.max_rows:
+    def refit_seconds(self, leader: Contender | None) -> float:
+        """Return the seconds to fit a contender once more, with the rows kept back; 0 if that will not be."""
+        if (
+            leader is None
+            or not self.deck.can_refit
+            or max(leader.n_rows, self.find_affordable_rows(leader)) < self.max_rows
+        ):
             return 0.0
         n_rows = self.deck.pool_size
         return _REFIT_MARGIN * leader.costs.fit_seconds(n_rows) + self.reserved_seconds(leader, n_rows)

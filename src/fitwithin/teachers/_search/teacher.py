@@ -52,7 +52,6 @@ class Search:
 
     def __init__(self, entrants: Sequence[Entrant], max_row_seconds: float = math.inf) -> None:
         self.race = Race(entrants, max_row_seconds)
-        self._n_learners = 1
 
     def restore(self, notes: Mapping[str, Any]) -> None:
         """Take over the candidates of an earlier call, which is over."""
@@ -61,19 +60,17 @@ class Search:
     def teach(self, deck: Deck) -> Requests:
         """Yield first looks, trials, and the last fit of the leader, until there is no time for another trial."""
         race = self.race
-        race.begin(Shares(deck), self._n_learners)
+        race.begin(Shares(deck))
         if deck.resume_point is None:
             deck.notes.clear()
         else:
             _resume(race, deck.resume_point)
         yield from _look_at_learners(race)
         while True:
-            contender, finalist = race.choose_next(), None
-            if contender is None:
-                finalist = race.choose_finalist()
-            if finalist is not None:
+            contender = race.choose_next()
+            if contender is None and (finalist := race.choose_finalist()) is not None:
                 yield from _fit_last(race, finalist)
-            elif (contender := contender or race.choose_next(race.refit_seconds)) is not None:
+            elif (contender := contender or race.choose_next(race.shares.refit_seconds(race.in_hand))) is not None:
                 yield from _try(race, contender)
             else:
                 break
@@ -86,7 +83,6 @@ class Search:
 
     def teach_parallel(self, deck: Deck, n_learners: int) -> list[Requests]:
         """Return the requests of `teach` and, for each other learner, those of trials beside them."""
-        self._n_learners = n_learners
         return [self.teach(deck), *(self._teach_beside() for _ in range(n_learners - 1))]
 
     def _teach_beside(self) -> Requests:
