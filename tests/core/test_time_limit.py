@@ -88,7 +88,7 @@ def test_a_limit_that_is_no_positive_time_is_refused(time_limit):
         parse_time_limit(time_limit)
 
 
-@pytest.mark.parametrize("time_limit", [-3, "soon", None])
+@pytest.mark.parametrize("time_limit", [-3, "soon", None, timedelta(0)])
 def test_the_error_shows_what_came_and_what_is_accepted(time_limit):
     with pytest.raises(ValueError, match="time_limit") as caught:
         parse_time_limit(time_limit)

@@ -203,7 +203,8 @@ def parse_time_limit(time_limit: TimeLimit, now: datetime | None = None) -> floa
     if isinstance(time_limit, datetime) and time_limit == time_limit:  # NaT of pandas does not equal itself
         seconds = _seconds_until(time_limit, now or datetime.now(UTC))
     else:
-        given = time_limit.total_seconds() if isinstance(time_limit, timedelta) else time_limit
+        is_positive = isinstance(time_limit, timedelta) and time_limit > timedelta(0)
+        given = timedelta.total_seconds(time_limit) if is_positive else time_limit  # type: ignore[arg-type]  # checked
         seconds = read_quantity(given, _read_text, "time_limit", _ACCEPTED)
     return min(seconds, _LONGEST_SECONDS)
 
