@@ -2,8 +2,10 @@
 
 import gc
 import os
+import pickle
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -60,6 +62,26 @@ def test_a_stopped_server_does_not_outlive_the_program(server):
     fork_servers.clear()
 
     assert wait_until(lambda: has_ended(server))
+
+
+@pytest.mark.parametrize("end", [(socket, "send_fds"), (pickle, "loads")], ids=["command", "answer"])
+def test_a_server_whose_messages_were_not_counted_for_an_interrupt_is_not_used_again(server, end, monkeypatch):
+    handle = fork_servers.take()
+
+    def interrupt_after(*arguments):
+        call(*arguments)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        call = getattr(*end)
+        patch.setattr(*end, interrupt_after)
+        with pytest.raises(KeyboardInterrupt):
+            handle.receive(60.0 if handle.send(Request("end_session")) else 0.0)
+    fork_servers.give_back(handle)
+
+    assert wait_until(lambda: has_ended(server))
+    with open_runner(Process(start="fork"), GaussianNB(), make_pool()) as runner:
+        runner.fit(np.arange(9))
 
 
 @pytest.fixture

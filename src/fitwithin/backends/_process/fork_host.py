@@ -11,7 +11,7 @@ import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import psutil
 
@@ -251,32 +251,42 @@ class ForkServerHandle:
         with self._lock:
             if not self.owes_answer:
                 self._owing_since = time.monotonic()
-            try:
+            with self._counting():
                 socket.send_fds(self.control, [pickle.dumps(command)], list(descriptors))
-            except OSError as error:
-                self._is_lost = True
-                raise ForkServerGone from error
-            self._n_sent += 1
+                self._n_sent += 1
             return self._n_sent
 
     def receive(self, timeout: float) -> None:
         """Read the server's next answer; raise TimeoutError if there is none, or ForkServerGone."""
         if not wait_readable(self.control.fileno(), max(timeout, MIN_TIMEOUT_SECONDS)):
             raise TimeoutError
+        # Another thread may be faster.
         with self._lock:
-            try:
+            if not wait_readable(self.control.fileno(), 0):
+                raise TimeoutError
+            with self._counting():
                 body = self.control.recv(MAX_CONTROL_BYTES)
-            except BlockingIOError:
-                # Another thread was faster.
-                raise TimeoutError from None
-            except ConnectionError:
-                body = b""
-            if not body:
-                self._is_lost = True
-                raise ForkServerGone
-            self._answers.append(pickle.loads(body))
-            self._n_answers += 1
+                if not body:
+                    raise ForkServerGone
+                self._answers.append(pickle.loads(body))
+                self._n_answers += 1
             self._owing_since = time.monotonic()
+
+    @contextlib.contextmanager
+    def _counting(self) -> Iterator[None]:
+        """Give the server up if a command or an answer may not be counted, as after an interrupt.
+
+        Answers would go to other commands, in every later session of the program.
+        """
+        if self._is_lost:
+            raise ForkServerGone
+        try:
+            yield
+        except BaseException as error:
+            self._is_lost = True
+            if isinstance(error, OSError):
+                raise ForkServerGone from error
+            raise
 
     def close(self) -> None:
         """End the server; it takes every descendant with it, or else this process kills them."""
