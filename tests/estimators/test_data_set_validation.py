@@ -157,6 +157,10 @@ def test_what_cannot_be_chosen_is_refused_in_a_sentence(tmp_path, frame):
     known = frame.drop(columns="group")
     other_label = known.assign(label="maybe")
 
+    refuse(path, UserInputError, "X_val has 0 rows; at least 2 are needed", X_val=frame[:0], y_val="label")
+    empty = write_blocks(frame[:0], tmp_path / "empty.parquet")
+    refuse(path, ValueError, "X_val has 0 rows; at least 2 are needed", X_val=empty, y_val="label")
+
     refuse(
         path,
         UserInputError,

@@ -85,6 +85,11 @@ def test_a_damaged_file_is_refused_at_once_and_left_as_it_is(tmp_path, text):
     assert path.read_text() == text
 
 
+def test_a_name_that_is_too_long_is_one_sentence(tmp_path):
+    with pytest.raises(UserInputError, match="can't be read: File name too long. Name another file"):
+        fit(tmp_path / ("x" * 300))
+
+
 def test_a_file_of_a_newer_version_and_a_missing_folder_are_refused(tmp_path):
     path = tmp_path / "job.json"
     path.write_text('{"version": 99}')

@@ -140,9 +140,9 @@ class Experience:
 
     def _read(self) -> Mapping[str, Any] | None:
         """Return what the file holds; None if there is none."""
-        if not self.path.exists():
-            return None
         try:
+            if not self.path.exists():
+                return None
             with self._locked():
                 values = json.loads(self.path.read_bytes())
             if values["version"] <= _VERSION:

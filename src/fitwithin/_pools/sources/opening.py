@@ -132,7 +132,12 @@ def open_source(
         from fitwithin._pools.sources.joined_blocks import JoinedBlocks, open_validation_blocks
 
         features = [name for name in blocks.schema.names if name not in named.values()]
-        blocks = JoinedBlocks(blocks, open_validation_blocks(X_val, y_val, y, features), sample_weight)
+        second = open_validation_blocks(X_val, y_val, y, features)
+        if not second.n_blocks:
+            raise UserInputError(
+                "X_val has 0 rows; at least 2 are needed, to choose a model and to score it.", "Add rows."
+            )
+        blocks = JoinedBlocks(blocks, second, sample_weight)
     return LabeledBlocks(blocks, y, sample_weight, groups, blocks.n_blocks - n_blocks)
 
 
