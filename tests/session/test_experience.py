@@ -86,7 +86,7 @@ def test_a_damaged_file_is_refused_at_once_and_left_as_it_is(tmp_path, text):
 
 
 def test_a_name_that_is_too_long_is_one_sentence(tmp_path):
-    with pytest.raises(UserInputError, match="can't be read: File name too long. Name another file"):
+    with pytest.raises(UserInputError, match=r"can't be read: File name too long\. Name another file"):
         fit(tmp_path / ("x" * 300))
 
 

@@ -233,7 +233,7 @@ def refuse_label_objects(labels: Array, name: str) -> None:
     """
     if len(labels) and not isinstance(labels[0], str):
         raise UserInputError(
-            f"Unknown label type in {name}: {type(labels[0]).__name__}; expected text, numbers, booleans or datetime64.",
+            f"Unknown label type in {name}: {type(labels[0]).__name__}; expected text, numbers, bools or NumPy dates.",
             "Convert them, for example to text.",
         )
 
