@@ -19,7 +19,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from fitwithin import LearnerFailedWarning, NoModelInTime, TimeConstrainedClassifier
 from fitwithin.backends import LearnerDied, LearnerRaised, Process
-from fitwithin.backends._process import fork_host
+from fitwithin.backends._process import fork_host, subprocesses
 from fitwithin.backends._process.connection import Request
 from fitwithin.backends._process.fork_host import ForkServerGone, ForkServerHandle, fork_servers
 from fitwithin.teachers import TCT
@@ -120,7 +120,7 @@ def test_a_server_that_hangs_in_an_import_is_replaced_and_ended(hanging, monkeyp
 
 
 def test_a_server_whose_imports_take_long_is_waited_for(monkeypatch):
-    monkeypatch.setattr(fork_host, "PROCESS_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(subprocesses, "PROCESS_POLL_SECONDS", 0.01)
     fork_servers.clear()
 
     with open_runner(Process(start="fork"), GaussianNB(), make_pool()) as runner:

@@ -18,6 +18,7 @@ import psutil
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import LearnerDied
 from fitwithin.backends._memory_use import read_memory_use
+from fitwithin.backends._process import subprocesses
 from fitwithin.backends._process.connection import (
     MAX_CONTROL_BYTES,
     MIN_TIMEOUT_SECONDS,
@@ -29,17 +30,6 @@ from fitwithin.backends._process.connection import (
     wait_readable,
 )
 from fitwithin.backends._process.shared_memory import SharedFile
-from fitwithin.backends._process.subprocesses import (
-    EXIT_STATUS_SECONDS,
-    IDLE_SECONDS,
-    MARK_VARIABLE,
-    PROCESS_POLL_SECONDS,
-    ProcessCache,
-    kill_descendants,
-    kill_group,
-    module_search_path,
-    start_interpreter,
-)
 
 _PATIENCE_SECONDS = 10.0
 """Seconds that a fork server may owe an answer before the next session takes another one."""
@@ -116,7 +106,7 @@ class ForkedWorker(WorkerConnection):
 
     def _kill(self) -> None:
         # While the server has not reaped it, no other process can have its pid.
-        kill_group(self.pid)
+        subprocesses.kill_group(self.pid)
 
     def _clean_up(self, blocks: frozenset[str]) -> None:
         with contextlib.suppress(ForkServerGone):
@@ -138,7 +128,9 @@ class ForkedWorker(WorkerConnection):
         # A process that is at its end has no memory.
         if read_memory_use(self.pid) is not None:
             return None
-        return self._server.describe_end(self.pid, Budget(min(EXIT_STATUS_SECONDS, self.budget.remaining())))
+        return self._server.describe_end(
+            self.pid, Budget(min(subprocesses.EXIT_STATUS_SECONDS, self.budget.remaining()))
+        )
 
 
 class ForkServerGone(Exception):
@@ -161,14 +153,14 @@ class ForkServerHandle:
         Carries commands to the server and its answers.
     """
 
-    def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
+    def __init__(self, idle_seconds: float = subprocesses.IDLE_SECONDS) -> None:
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         # A server that takes no commands must not hold up its parent.
         self.control.setblocking(False)
         self._lock = threading.Lock()
         self._mark = secrets.token_hex(8)
         try:
-            self._process = start_interpreter(
+            self._process = subprocesses.start_interpreter(
                 "fork_server", theirs.fileno(), idle_seconds, pass_fds=(theirs.fileno(),), mark=self._mark
             )
         except BaseException:
@@ -216,7 +208,7 @@ class ForkServerHandle:
 
     def _wait_for_answer(self, number: int, budget: Budget) -> Answer:
         """Return the answer to a command; raise TimeoutError, or ForkServerGone if the server was stopped."""
-        next_check = time.monotonic() + PROCESS_POLL_SECONDS
+        next_check = time.monotonic() + subprocesses.PROCESS_POLL_SECONDS
         while self._n_answers <= number:
             budget.raise_if_spent()
             with contextlib.suppress(TimeoutError):
@@ -225,13 +217,13 @@ class ForkServerHandle:
                 # Importing a large library may take long, and would take as long in another server.
                 if self._is_stopped:
                     raise ForkServerGone
-                next_check = time.monotonic() + PROCESS_POLL_SECONDS
+                next_check = time.monotonic() + subprocesses.PROCESS_POLL_SECONDS
         with self._lock:
             return self._answers[number - self._n_answers]
 
     def import_modules(self, modules: list[str]) -> None:
         """Have the server import modules; raise ForkServerGone."""
-        self._import_number = self.send(Request("import_modules", (module_search_path(), modules)))
+        self._import_number = self.send(Request("import_modules", (subprocesses.module_search_path(), modules)))
 
     def describe_end(self, pid: int, budget: Budget) -> str | None:
         """Describe how a worker ended; None if it has not. Raise TimeoutError, or ForkServerGone."""
@@ -292,7 +284,7 @@ class ForkServerHandle:
         """End the server; it takes every descendant with it, or else this process kills them."""
         # One that is stopped or hangs in an import would stay for ever, and hold this program's standard output open.
         if self._process.poll() is None and (not self.alive or self._n_answers <= self._import_number):
-            kill_descendants(self._process.pid)
+            subprocesses.kill_descendants(self._process.pid)
             self._process.kill()
             self._is_lost = True
         self.control.close()
@@ -302,15 +294,15 @@ class ForkServerHandle:
     def _clean_up(self) -> None:
         """Clean up after a server that was killed and could not do it."""
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(EXIT_STATUS_SECONDS)
+            self._process.wait(subprocesses.EXIT_STATUS_SECONDS)
         # Its descendants are no longer to be found by their parents.
         for process in psutil.process_iter(["environ"]):
-            if (process.info["environ"] or {}).get(MARK_VARIABLE) == self._mark:
+            if (process.info["environ"] or {}).get(subprocesses.MARK_VARIABLE) == self._mark:
                 with contextlib.suppress(psutil.Error):
                     process.kill()
         if self._answers:
             shutil.rmtree(self._answers[-1].folder, ignore_errors=True)
 
 
-fork_servers: ProcessCache[ForkServerHandle] = ProcessCache(ForkServerHandle)
+fork_servers: subprocesses.ProcessCache[ForkServerHandle] = subprocesses.ProcessCache(ForkServerHandle)
 """The idle fork server of this process."""

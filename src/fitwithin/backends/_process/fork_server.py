@@ -23,6 +23,7 @@ from collections.abc import Collection
 import psutil
 
 from fitwithin.backends._memory_use import remove_abandoned_blocks
+from fitwithin.backends._process import subprocesses
 from fitwithin.backends._process.connection import (
     MAX_CONTROL_BYTES,
     MAX_DESCRIPTORS,
@@ -31,14 +32,6 @@ from fitwithin.backends._process.connection import (
     Request,
     describe_exit,
     wait_readable,
-)
-from fitwithin.backends._process.subprocesses import (
-    PROCESS_POLL_SECONDS,
-    import_modules,
-    kill_descendants,
-    kill_group,
-    make_temporary_folder,
-    remove_loky_semaphores,
 )
 from fitwithin.backends._process.worker import become_first_oom_choice, flush_output, serve
 
@@ -100,7 +93,7 @@ class ForkServer:
 
     def _handle_command(self) -> bool:
         """Wait for the next command and carry it out; False when it is time to end."""
-        timeout = PROCESS_POLL_SECONDS if self._in_session else self._idle_seconds
+        timeout = subprocesses.PROCESS_POLL_SECONDS if self._in_session else self._idle_seconds
         if not wait_readable(self._control.fileno(), timeout):
             return self._in_session and os.getppid() == self._parent_pid
         try:
@@ -121,7 +114,7 @@ class ForkServer:
     def import_modules(self, search_path: list[str], modules: list[str]) -> None:
         """Import modules that the learner needs, and stay alive until `end_session`."""
         self._in_session = True
-        import_modules(search_path, modules)
+        subprocesses.import_modules(search_path, modules)
 
     def fork_worker(self, channel: int, *files: int) -> int:
         """Fork a worker with its channel and its files, and return its pid."""
@@ -130,7 +123,7 @@ class ForkServer:
         # last.
         self._files += files
         try:
-            self._folder = self._folder or make_temporary_folder(self._parent_pid)
+            self._folder = self._folder or subprocesses.make_temporary_folder(self._parent_pid)
             server_pid = os.getpid()
             pid = os.fork()
             if pid == 0:
@@ -180,9 +173,9 @@ class ForkServer:
         """Kill a worker and everything that it started, and remove its blocks of shared memory; others live on."""
         if pid in self._workers:
             self._workers.remove(pid)
-            kill_group(pid)
+            subprocesses.kill_group(pid)
             _kill_children(spared=self._workers)
-            remove_loky_semaphores(pid)
+            subprocesses.remove_loky_semaphores(pid)
         if blocks:
             remove_abandoned_blocks(blocks)
 
@@ -190,14 +183,14 @@ class ForkServer:
         """Kill the workers and everything that they started, remove their files, and end after an idle while."""
         workers, self._workers = self._workers, []
         for pid in workers:
-            kill_group(pid)
+            subprocesses.kill_group(pid)
         files, self._files = self._files, []
         for file in files:
             os.close(file)
         if workers:
             _kill_children()
         for pid in workers:
-            remove_loky_semaphores(pid)
+            subprocesses.remove_loky_semaphores(pid)
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = ""
@@ -218,7 +211,7 @@ def _kill_children(spared: Collection[int] = ()) -> None:
         if not children:
             return
         for child in children:
-            kill_descendants(child.pid)
+            subprocesses.kill_descendants(child.pid)
             with contextlib.suppress(psutil.NoSuchProcess):
                 child.kill()
             with contextlib.suppress(ChildProcessError):

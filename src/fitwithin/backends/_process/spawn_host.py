@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from fitwithin._core.budget import Budget
 from fitwithin.backends._memory_use import remove_abandoned_blocks
+from fitwithin.backends._process import subprocesses
 from fitwithin.backends._process.connection import (
     Channel,
     Request,
@@ -21,16 +22,6 @@ from fitwithin.backends._process.connection import (
     wait_readable,
 )
 from fitwithin.backends._process.shared_memory import SharedFile
-from fitwithin.backends._process.subprocesses import (
-    IDLE_SECONDS,
-    ProcessCache,
-    kill_descendants,
-    kill_group,
-    make_temporary_folder,
-    module_search_path,
-    remove_loky_semaphores,
-    start_interpreter,
-)
 
 _IMPORT_ORDER_SECONDS = 0.01
 """Seconds that a worker has to take the names of modules; they fit into the socket's buffer."""
@@ -47,12 +38,14 @@ class WorkerHandle(WorkerConnection):
         Seconds without a session after which the worker ends itself.
     """
 
-    def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
+    def __init__(self, idle_seconds: float = subprocesses.IDLE_SECONDS) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
             descriptor = theirs.fileno()
             try:
-                self._process = start_interpreter("worker", descriptor, idle_seconds, pass_fds=(descriptor,))
+                self._process = subprocesses.start_interpreter(
+                    "worker", descriptor, idle_seconds, pass_fds=(descriptor,)
+                )
             except OSError:
                 ours.close()
                 raise
@@ -67,7 +60,7 @@ class WorkerHandle(WorkerConnection):
     def import_modules(self, modules: list[str]) -> None:
         """Have the worker import modules while it waits for a session."""
         with contextlib.suppress(OSError):
-            request = Request("import_modules", (module_search_path(), modules))
+            request = Request("import_modules", (subprocesses.module_search_path(), modules))
             self._channel.send(request, _IMPORT_ORDER_SECONDS)
 
     def _describe_end(self, timeout: float) -> str | None:
@@ -76,13 +69,13 @@ class WorkerHandle(WorkerConnection):
         except subprocess.TimeoutExpired:
             return None
         # What the learner started in the worker's session may live on.
-        kill_group(self.pid)
+        subprocesses.kill_group(self.pid)
         return describe_exit(code >= 0, abs(code))
 
     def _kill(self) -> None:
         if self._process.poll() is None:
-            kill_descendants(self.pid)
-        remove_loky_semaphores(self.pid)
+            subprocesses.kill_descendants(self.pid)
+        subprocesses.remove_loky_semaphores(self.pid)
         self._process.kill()
 
     def _clean_up(self, blocks: frozenset[str]) -> None:
@@ -97,7 +90,7 @@ class WorkerHandle(WorkerConnection):
     close = WorkerConnection.end
 
 
-spawned_workers: ProcessCache[WorkerHandle] = ProcessCache(WorkerHandle)
+spawned_workers: subprocesses.ProcessCache[WorkerHandle] = subprocesses.ProcessCache(WorkerHandle)
 """The idle worker of this process, which has served no session yet."""
 
 
@@ -121,7 +114,7 @@ class SpawnHost:
     def start_worker(self, setup: WorkerSetup, budget: Budget, files: Sequence[SharedFile] = ()) -> WorkerHandle:
         """Send the setup to a worker; raise TimeoutError, or LearnerDied."""
         with self._lock:
-            self._folder = self._folder or make_temporary_folder(os.getpid())
+            self._folder = self._folder or subprocesses.make_temporary_folder(os.getpid())
             handle = self._take_waiting() or WorkerHandle()
             self._started.append(handle)
         handle.budget = budget

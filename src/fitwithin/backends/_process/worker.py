@@ -30,16 +30,11 @@ from fitwithin.backends._early_stopping.stop_signal import make_stop_signal
 from fitwithin.backends._exam_predictions import ExamPredictions
 from fitwithin.backends._memory_use import read_memory_use
 from fitwithin.backends._model_runner import ModelRunner
+from fitwithin.backends._process import subprocesses
 from fitwithin.backends._process.connection import Channel, ErrorReply, Reply, WorkerSetup
 from fitwithin.backends._process.row_reader import RowReader, RowSelection
 from fitwithin.backends._process.saved_model import PortableWarning
 from fitwithin.backends._process.shared_memory import PickledObject, load_pickle
-from fitwithin.backends._process.subprocesses import (
-    PROCESS_POLL_SECONDS,
-    find_own_variables,
-    import_modules,
-    kill_descendants,
-)
 
 _MODEL_NOT_PICKLED = (
     "The fitted learner cannot be pickled, so it cannot be returned from the process that trained it: {error}. "
@@ -117,7 +112,7 @@ class Worker:
         self._pickle_seconds = 0.0
         self._loaded_files: list[int] = []
         self._n_limited_modules = 0
-        self._own_variables = find_own_variables()
+        self._own_variables = subprocesses.find_own_variables()
         if setup.core_share is not None:
             self._own_variables |= setup.core_share.bind_process(setup.process_state.environment)
         setup.process_state.apply(self._own_variables)
@@ -337,7 +332,7 @@ def main(descriptor: int, idle_seconds: float) -> None:
         os.set_inheritable(descriptor, False)
         channel = Channel(socket.socket(fileno=descriptor))
         while (request := channel.receive(idle_seconds)).method == "import_modules":
-            import_modules(*request.arguments)
+            subprocesses.import_modules(*request.arguments)
         setup, folder, n_files = request.arguments
         folders.append(folder)
         os.environ["TMPDIR"] = os.environ["JOBLIB_TEMP_FOLDER"] = tempfile.tempdir = folder
@@ -350,8 +345,8 @@ def main(descriptor: int, idle_seconds: float) -> None:
 def _end_with_parent(parent_pid: int, folders: list[str]) -> None:
     """Wait for the end of the parent; then kill what this process started, remove the folders, and end."""
     while os.getppid() == parent_pid:
-        time.sleep(PROCESS_POLL_SECONDS)
-    kill_descendants(os.getpid())
+        time.sleep(subprocesses.PROCESS_POLL_SECONDS)
+    subprocesses.kill_descendants(os.getpid())
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)
     os._exit(0)
