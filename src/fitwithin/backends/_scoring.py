@@ -17,25 +17,9 @@ from fitwithin._core.records import Estimate, Influence, Mask
 from fitwithin._core.target import Array, Labels
 from fitwithin._pools.pool import Pool
 from fitwithin._pools.tables import take_rows
+from fitwithin.backends import _metrics as metrics
 from fitwithin.backends._exam_predictions import ExamPredictions, make_synthetic_predictions
-from fitwithin.backends._metrics import (
-    R2,
-    ROW_METRICS,
-    Scorer,
-    accuracy_interval,
-    auc_influence,
-    auc_interval,
-    count_effective,
-    find_bounds,
-    interval_factor,
-    is_same_scorer,
-    is_sklearn_scorer,
-    mean_influence,
-    r2_influence,
-    score_interval,
-    standard_error,
-    to_influence,
-)
+from fitwithin.backends._metrics import Scorer
 
 # Share of an exam's rows that count as mistakes in regression: those with the largest absolute errors. The default
 # teacher adds a fifth of mistakes (alpha = 0.2), so more would not be used.
@@ -82,7 +66,7 @@ def make_scoring(scoring: Any, *, regression: bool, weighted: bool) -> Scoring:
             "scoring must be None, the name of a scikit-learn scorer such as 'balanced_accuracy', or a "
             f"callable(estimator, X, y); got {scoring!r}."
         )
-    if weighted and not is_sklearn_scorer(scoring):
+    if weighted and not metrics.is_sklearn_scorer(scoring):
         raise ValueError(
             "scoring is a plain callable, which cannot use sample_weight. Make it a scorer with "
             "sklearn.metrics.make_scorer."
@@ -123,7 +107,7 @@ def try_scoring(scoring: Scoring, name: Any, training: Pool, *, weighted: bool) 
         ...
     fitwithin._core.exceptions.ScoringFailed: scoring='f1' cannot score this target, which has 3 classes: ValueError: Target is multiclass but average='binary'. Please choose another average setting, one of [None, 'micro', 'macro', 'weighted']. Pass a metric that can, such as 'f1_macro'.
     """  # noqa: E501  # the output of an example
-    if scoring.is_accuracy or (scoring.regression and is_same_scorer(scoring.scorer, R2)):
+    if scoring.is_accuracy or (scoring.regression and metrics.is_same_scorer(scoring.scorer, metrics.R2)):
         return scoring
     target, predictions = training.y, make_synthetic_predictions(training.y)
     if weighted:
@@ -132,7 +116,7 @@ def try_scoring(scoring: Scoring, name: Any, training: Pool, *, weighted: bool) 
     def find_problem(scorer: Scorer, X: Any = None) -> tuple[str | None, Exception | None]:
         tried = replace(scoring, scorer=scorer, is_proven=False)
         _, problem, cause = tried.score(replace(predictions, X=X))
-        if problem is None and is_sklearn_scorer(scorer):
+        if problem is None and metrics.is_sklearn_scorer(scorer):
             # These predictions are right for most rows of each class. A metric that is undefined here always is.
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -143,7 +127,7 @@ def try_scoring(scoring: Scoring, name: Any, training: Pool, *, weighted: bool) 
                     return str(warning).rstrip("."), None
         return problem, cause
 
-    table, looks_at_rows = training.training_table, not is_sklearn_scorer(scoring.scorer)
+    table, looks_at_rows = training.training_table, not metrics.is_sklearn_scorer(scoring.scorer)
     rows = np.arange(len(predictions)) % max(1, table.shape[0])
     problem, cause = find_problem(scoring.scorer, take_rows(table, rows) if looks_at_rows and table.shape[0] else None)
     if problem is None or looks_at_rows:
@@ -184,7 +168,7 @@ class Scoring:
     @property
     def is_accuracy(self) -> bool:
         """Whether the metric is plain accuracy, which needs to know only which rows are correct."""
-        return not self.regression and is_same_scorer(self.scorer, _ACCURACY)
+        return not self.regression and metrics.is_same_scorer(self.scorer, _ACCURACY)
 
     def find_mistakes(self, answers: ExamPredictions) -> Mask:
         """Return which rows count as mistakes when rows are chosen, whatever the metric.
@@ -217,26 +201,27 @@ class Scoring:
             # Rows of weight 0 count for nothing, but metrics would take their classes for examined ones.
             answers = answers.take(np.flatnonzero(answers.weights))
         (value, problem, _), sides = self.score(answers), answers.find_sides(self.scorer)
-        if by_row is None and find_bounds(self.scorer)[1] == 1.0 and (answers.labels == answers.labels[0]).all():
+        largest = metrics.find_bounds(self.scorer)[1]
+        if by_row is None and largest == 1.0 and (answers.labels == answers.labels[0]).all():
             # Some metrics are 0 or 1 then, whatever the model.
             problem = problem or "all of the rows have the same label or value"
         if problem is not None:
             return Measurement(Estimate(math.nan, -math.inf, math.inf), problem=problem)
         if by_row is not None:
-            influence = mean_influence(by_row, answers.row_weights)
+            influence = metrics.mean_influence(by_row, answers.row_weights)
         elif sides is not None:
-            influence = auc_influence(*sides, answers.row_weights)
+            influence = metrics.auc_influence(*sides, answers.row_weights)
         else:
             influence = self._resample(answers)
         problem = None if self.regression or by_row is not None else _find_rare_class(answers)
         if problem is None:
-            estimate = self._add_interval(value, standard_error(influence), answers, by_row, sides)
+            estimate = self._add_interval(value, metrics.standard_error(influence), answers, by_row, sides)
         else:
             estimate = Estimate(value, -math.inf, math.inf)
-        if is_same_scorer(self.scorer, R2):
+        if metrics.is_same_scorer(self.scorer, metrics.R2):
             # On few rows resamples give better intervals of the score itself.
-            influence = r2_influence(answers.errors, answers.labels, answers.row_weights)
-        return Measurement(estimate, to_influence(influence), problem)
+            influence = metrics.r2_influence(answers.errors, answers.labels, answers.row_weights)
+        return Measurement(estimate, metrics.to_influence(influence), problem)
 
     def _add_interval(
         self,
@@ -251,18 +236,18 @@ class Scoring:
         if answers.clusters is not None:
             # How far blocks differ shows in the plainest metric as well.
             plainest = answers.errors**2 if self.regression else answers.correct
-            factor = interval_factor(plainest if by_row is None else by_row, answers.clusters)
+            factor = metrics.interval_factor(plainest if by_row is None else by_row, answers.clusters)
         if by_row is not None and by_row.dtype == np.bool_ and answers.weights is None:
-            return accuracy_interval(int(np.count_nonzero(by_row)), len(answers), factor)
+            return metrics.accuracy_interval(int(np.count_nonzero(by_row)), len(answers), factor)
         if sides is not None:
-            n_of_sides = (count_effective(weights[side]) / factor**2 for side in (sides[1], ~sides[1]))
-            return auc_interval(value, factor * error, *n_of_sides)
-        n_rows = count_effective(weights)
+            n_of_sides = (metrics.count_effective(weights[side]) / factor**2 for side in (sides[1], ~sides[1]))
+            return metrics.auc_interval(value, factor * error, *n_of_sides)
+        n_rows = metrics.count_effective(weights)
         if not self.regression and by_row is None:
             # As if every class had the rows of the rarest.
             counts = np.unique(answers.labels, return_counts=True)[1]
             n_rows = float(counts.min() * len(counts))
-        return score_interval(value, factor * error, find_bounds(self.scorer), n_rows / factor**2)
+        return metrics.score_interval(value, factor * error, metrics.find_bounds(self.scorer), n_rows / factor**2)
 
     def score(self, answers: ExamPredictions) -> tuple[float, str | None, Exception | None]:
         """Return the score over the rows; or NaN, why it is not defined there, and the metric's exception if any."""
@@ -290,8 +275,8 @@ class Scoring:
         """Return what each row adds to a metric that is a mean over rows; None for other metrics."""
         if answers.y is None:
             return answers.correct
-        for known, method, row_metric in ROW_METRICS:
-            if is_same_scorer(self.scorer, known):
+        for known, method, row_metric in metrics.ROW_METRICS:
+            if metrics.is_same_scorer(self.scorer, known):
                 truth = answers.y
                 if method == "predict_proba":
                     truth = np.searchsorted(answers.classes, truth)
