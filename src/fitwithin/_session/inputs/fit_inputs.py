@@ -32,19 +32,8 @@ from fitwithin._session.held_out_rows import (
     hold_out_rows,
     hold_out_second_table,
 )
-from fitwithin._session.inputs.fit_arguments import (
-    MAX_SEED,
-    FitArguments,
-    can_resume,
-    clone_learner,
-    count_learners,
-    draw_seeds,
-    route_fit_params,
-    split_fit_params,
-    validate_fit_params,
-    validate_teacher,
-    warn_of_weightless_classes,
-)
+from fitwithin._session.inputs import fit_arguments
+from fitwithin._session.inputs.fit_arguments import MAX_SEED, FitArguments, can_resume
 from fitwithin._session.result import SessionResult
 from fitwithin._session.selection import ModelSelector, VoteMembers, find_stored_model
 from fitwithin._session.session import Session
@@ -197,13 +186,13 @@ def check_inputs(
     open_pool : callable
         Opens a data set; see `open_data_set`.
     """
-    n_jobs, is_weighted = count_learners(teacher, estimator.n_jobs), given.sample_weight is not None
+    n_jobs, is_weighted = fit_arguments.count_learners(teacher, estimator.n_jobs), given.sample_weight is not None
     scoring = make_scoring(estimator.scoring, regression=estimator._regression, weighted=is_weighted)
     own_learner = estimator._make_learner()
     learners = estimator._all_learners(own_learner)
-    routed = route_fit_params(estimator, learners, given)
-    learner = clone_learner(own_learner, estimator._kind)
-    validate_teacher(teacher, learner, regression=estimator._regression)
+    routed = fit_arguments.route_fit_params(estimator, learners, given)
+    learner = fit_arguments.clone_learner(own_learner, estimator._kind)
+    fit_arguments.validate_teacher(teacher, learner, regression=estimator._regression)
     validates = getattr(teacher, "validates", False)
     training: Pool
     if find_input_kind(given.X) == "table":
@@ -214,8 +203,8 @@ def check_inputs(
     if labels is not None:
         estimator.classes_, estimator.class_count_ = labels.classes, labels.counts
     scoring = try_scoring(scoring, estimator.scoring, training, weighted=is_weighted)
-    validate_fit_params(teacher, fit_params)
-    seed, scoring_seed, rng = draw_seeds(estimator.random_state, learner)
+    fit_arguments.validate_fit_params(teacher, fit_params)
+    seed, scoring_seed, rng = fit_arguments.draw_seeds(estimator.random_state, learner)
     estimator.n_rows_in_ = training.n_given_rows
     settings = FitSettings(
         replace(scoring, seed=scoring_seed),
@@ -304,10 +293,10 @@ def open_table(estimator: Any, given: FitArguments, params: Mapping[str, Any]) -
     refuse_several_targets(given.y, "y")
     features = check_features(estimator, given.X, given.y)
     target = Values.read(given.y) if estimator._regression else Labels.encode(given.y)
-    row_params, fit_params = split_fit_params(params, len(target.column))
+    row_params, fit_params = fit_arguments.split_fit_params(params, len(target.column))
     weights = row_params.get("sample_weight")
     if isinstance(target, Labels) and weights is not None and not weights.all():
-        warn_of_weightless_classes(target, weights)
+        fit_arguments.warn_of_weightless_classes(target, weights)
     return TablePool(features, target, row_params), fit_params
 
 
@@ -326,7 +315,7 @@ def open_data_set(
     hold_out = partial(hold_out_in_blocks, seed=seed, last=given.validation == "last", teacher_holds_out=validates)
     pool = open_pool(rows, regression=estimator._regression, seed=seed, hold_out=hold_out)
     validate_data(estimator, pool.X, reset=True, skip_check_array=True)
-    row_params, fit_params = split_fit_params(others, len(pool))
+    row_params, fit_params = fit_arguments.split_fit_params(others, len(pool))
     if row_params:
         raise TypeError(
             f"{', '.join(row_params)}: got one entry for each row; with a data set only sample_weight can have that, "
