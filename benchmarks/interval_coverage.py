@@ -166,8 +166,11 @@ def make_goals(results: Sequence[IntervalResult], n_without_model: int = 0) -> l
             f"in {share:.1%} of {len(known)} (95 % interval of that share: {low:.1%} to {high:.1%})"
         )
         goals.append(Goal(text, least <= share <= largest))
-    ends = [each for each in results if each.low is not None and each.high is not None]
-    outside = sum(each.high > 1 or (each.low < 0 and each.case != "R2") for each in ends if each.high and each.low)
+    outside = sum(
+        each.high > 1 or (each.low < 0 and each.case != "R2")
+        for each in results
+        if each.low is not None and each.high is not None
+    )
     missing = sum(each.estimate is None and "rare" not in each.case for each in results)
     return [
         *goals,

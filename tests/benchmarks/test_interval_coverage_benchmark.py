@@ -55,6 +55,7 @@ def test_an_interval_outside_of_the_range_misses_a_goal_and_a_rare_class_needs_n
     rare = make_result(low=None, high=None, case="AUC, rare class")
 
     assert not coverage.make_goals([make_result(high=1.01)])[1].met
+    assert not coverage.make_goals([make_result(low=0.0, high=1.01)])[1].met
     assert not coverage.make_goals([make_result(low=-0.1)])[1].met
     assert coverage.make_goals([make_result(low=-0.1, case="R2")])[1].met
     assert coverage.make_goals([make_result(), rare])[-1].met

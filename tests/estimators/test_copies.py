@@ -39,10 +39,12 @@ def client():
         yield client
 
 
-@pytest.fixture(params=["inline", "process", "dask"])
+@pytest.fixture(params=["inline", "process", "dask client", "dask address"])
 def backend(request):
-    kind = {"inline": Inline, "process": Process, "dask": Dask}[request.param]
-    return kind(request.getfixturevalue("client")) if kind is Dask else kind()
+    if not request.param.startswith("dask"):
+        return {"inline": Inline, "process": Process}[request.param]()
+    client = request.getfixturevalue("client")
+    return Dask(client if request.param == "dask client" else client.scheduler.address)
 
 
 @pytest.fixture(params=ESTIMATORS)
@@ -52,13 +54,13 @@ def estimator(request, backend):
 
 
 @pytest.mark.parametrize("how", COPIES)
-def test_a_copy_has_the_same_parameters(how, estimator, backend):
+def test_a_copy_has_the_same_parameters(how, estimator, backend, request):
     same = COPIES[how](estimator)
 
     assert str(same.estimator) == str(estimator.estimator)
     assert type(same.backend) is type(backend)
     if isinstance(backend, Dask):
-        assert same.backend.client == backend.client.scheduler.address
+        assert same.backend.client == request.getfixturevalue("client").scheduler.address
         assert same.backend.clock is backend.clock
 
 

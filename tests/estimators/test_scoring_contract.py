@@ -156,6 +156,7 @@ ONE_CLASS = TARGETS["two classes"] == "yes"
 UNDEFINED = [
     pytest.param("fit", {"X_val": X[ONE_CLASS][:300], "y_val": ["yes"] * 300}, id="fit"),
     pytest.param("search", {"X_val": X[ONE_CLASS][:300], "y_val": ["yes"] * 300}, id="search"),
+    pytest.param("disk", {"X_val": X[ONE_CLASS][:300].assign(label="yes"), "y_val": "label"}, id="disk"),
 ]
 
 
@@ -163,10 +164,10 @@ UNDEFINED = [
 @pytest.mark.parametrize("scoring", ["roc_auc", area], ids=["scorer", "callable"])
 @pytest.mark.parametrize(("way", "arguments"), UNDEFINED)
 def test_a_metric_that_is_undefined_on_the_validation_rows_returns_the_model_with_the_most_rows(
-    way, arguments, scoring, backend
+    way, arguments, scoring, backend, tmp_path
 ):
     with pytest.warns(UndefinedMetricWarning, match=r"undefined on the rows .* most rows is returned. Choose"):
-        model = fit(way, scoring, "two classes", None, backend, **arguments)
+        model = fit(way, scoring, "two classes", tmp_path, backend, **arguments)
 
     assert model.score_estimate_ is None
     assert model.n_rows_trained_ == N_ROWS
@@ -174,12 +175,12 @@ def test_a_metric_that_is_undefined_on_the_validation_rows_returns_the_model_wit
 
 
 @pytest.mark.parametrize("scoring", ["f1_macro", "balanced_accuracy", "matthews_corrcoef", "average_precision", "r2"])
-@pytest.mark.parametrize("way", ["fit", "search"])
-def test_a_metric_that_is_the_same_for_every_model_on_the_validation_rows_is_undefined_there(way, scoring):
+@pytest.mark.parametrize("way", WAYS)
+def test_a_metric_that_is_the_same_for_every_model_on_the_validation_rows_is_undefined_there(way, scoring, tmp_path):
     """It would be 0 for all of them, or 1 for one that always predicts their class."""
     target = "numbers" if scoring == "r2" else "a class of three rows"
     with pytest.warns(UndefinedMetricWarning, match=r"undefined on the rows .*same label or value|No positive"):
-        model = fit(way, scoring, target, None, X_val=X[:300], y_val=np.zeros(300, type(TARGETS[target][0])))
+        model = fit(way, scoring, target, tmp_path, X_val=X[:300], y_val=np.zeros(300, type(TARGETS[target][0])))
 
     assert model.n_rows_trained_ == N_ROWS
     assert model.stop_reason_ == "all rows"

@@ -129,7 +129,9 @@ def try_scoring(scoring: Scoring, name: Any, training: Pool, *, weighted: bool) 
 
     table, looks_at_rows = training.training_table, not metrics.is_sklearn_scorer(scoring.scorer)
     rows = np.arange(len(predictions)) % max(1, table.shape[0])
-    problem, cause = find_problem(scoring.scorer, take_rows(table, rows) if looks_at_rows and table.shape[0] else None)
+    # The rows of a data set on disk are not known yet, and most callables only pass them on to the model.
+    some_rows = take_rows(table, rows) if table.shape[0] else np.zeros((len(rows), 1))
+    problem, cause = find_problem(scoring.scorer, some_rows if looks_at_rows else None)
     if problem is None or looks_at_rows:
         # The values of a data set on disk are not known before they are read.
         knows_values = isinstance(target, Labels) or bool(target.column.min() < target.column.max())
