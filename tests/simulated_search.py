@@ -29,12 +29,15 @@ class Simulated(BaseEstimator):
         Seconds for a million rows.
     trouble : {None, "raises", "dies", "hangs", "refuses"}
         What goes wrong in a fit, or already with the setting.
+    stops : bool
+        Whether a fit ends when it is told to stop, with a model.
     """
 
-    def __init__(self, skill=0.5, cost=1.0, trouble=None):
+    def __init__(self, skill=0.5, cost=1.0, trouble=None, stops=False):
         self.skill = skill
         self.cost = cost
         self.trouble = trouble
+        self.stops = stops
 
     def set_params(self, **params):
         if params.get("trouble") == "refuses":
@@ -116,7 +119,9 @@ class _Session:
     def _teach(self, lesson):
         self.lesson, learner = lesson, lesson.candidate.estimator
         self.result.lessons.append(lesson)
-        seconds = learner.seconds(len(lesson.rows))
+        whole_seconds = seconds = learner.seconds(len(lesson.rows))
+        if learner.stops and lesson.stop_after is not None:
+            seconds = min(seconds, lesson.stop_after)
         if learner.trouble == "hangs" or (lesson.kill_after is not None and seconds > lesson.kill_after):
             self._spend(lesson.kill_after)
             raise LearnerDied("it was stopped")
@@ -125,11 +130,11 @@ class _Session:
             raise LearnerRaised(ValueError("no"), "", "ValueError: no")
         if learner.trouble == "dies":
             raise LearnerDied("it was killed by SIGKILL")
-        lesson.candidate.costs.cost.observe_fit(len(lesson.rows), seconds)
+        lesson.candidate.costs.cost.observe_fit(len(lesson.rows), whole_seconds)
         answers = {exam.purpose: self._examine(exam) for exam in lesson.exams}
         validation = answers.get("validation")
         is_best = None if validation is None else self._choose(lesson, validation)
-        return LessonReport(seconds, answers=answers, is_best=is_best)
+        return LessonReport(seconds, was_cut_short=seconds < whole_seconds, answers=answers, is_best=is_best)
 
     def _examine(self, exam):
         lesson, candidate = self.lesson, self.lesson.candidate

@@ -148,6 +148,15 @@ def test_a_slow_learner_is_not_raced_but_taught():
     assert {lesson.candidate.number for lesson in found.lessons} == {0}
 
 
+def test_faster_settings_are_tried_where_the_learners_own_are_stopped_on_few_rows():
+    fast = Space({"skill": Choice((0.6,)), "cost": Choice((10.0,))}, {"skill": 0.6, "cost": 10.0})
+
+    found = run_search([(Simulated(skill=0.5, cost=50_000.0, stops=True), fast)], limit=5.0)
+
+    assert found.best.cost == 10.0
+    assert found.best_rows > 50_000
+
+
 def test_settings_that_are_too_slow_for_all_rows_are_compared_by_the_rows_that_they_can_afford():
     slow = Space({"skill": Choice((0.55,)), "cost": Choice((3_000.0,))}, {"skill": 0.55, "cost": 3_000.0})
 

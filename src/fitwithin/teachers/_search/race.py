@@ -124,8 +124,11 @@ class Race:
                 # A fit on few rows says little about the cost of many: now more are known to be cheap.
                 self.begin_subset(n_first, self._list_next(leader))
                 continue
-            if self.n_rows < min(MIN_SUBSET_ROWS, self.shares.n_usable):
-                return None
+            if self.n_rows < (n_rows := min(MIN_SUBSET_ROWS, self.shares.max_rows)):
+                if reserved is None:
+                    return None
+                # The leader is too slow for more rows; others may be faster.
+                self.begin_subset(n_rows, [])
             seconds = self.shares.seconds_left - (reserved or 0.0)
             if reserved is None:
                 seconds = self.shares.count_search_seconds(leader, find_exponent(self.contenders))

@@ -22,7 +22,7 @@ from fitwithin.teachers._search.shares import MIN_TRIAL_SECONDS, Shares
 
 # First looks; times are fractions of the time limit, unless they say otherwise
 _FIRST_LOOKS = 0.1  # for those at all learners, once there is a model
-_FIRST_MODEL = 0.4  # of the time left, for the first model; then the learner is killed
+_FIRST_MODEL = 0.3  # of the time left, for the first model; then the learner is killed
 
 _STOP_FACTOR = 0.8  # of the seconds to a kill; then a learner that can stop early is told to stop
 _BESIDE_TIME = 0.35  # of the time limit, for a rival of the finalist with another learner's process
