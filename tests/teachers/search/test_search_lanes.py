@@ -88,7 +88,7 @@ def test_settings_are_tried_beside_the_finalist_on_the_last_subset():
     assert first.result.lessons[last].candidate is finalist
     n_rows = len(first.result.lessons[last - 1].rows)
     tried = [sum(len(lesson.rows) == n_rows for lesson in loop.result.lessons) for loop in (first, second)]
-    assert tried[1] >= 3
+    assert tried[1] >= tried[0] + 3
 
 
 def test_at_last_the_second_learner_teaches_a_rival_more_rows():
