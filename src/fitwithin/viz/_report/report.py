@@ -23,8 +23,7 @@ from fitwithin.viz._html import (
     read_page_file,
     render_html_page,
 )
-from fitwithin.viz._report.pictures import render_pictures
-from fitwithin.viz._report.search_section import search_section
+from fitwithin.viz._report.pictures import render_pictures, search_section
 
 # A teacher of mini-batches may have thousands of rounds, and a page with all of them is slow to sort.
 _MAX_ROUNDS_IN_REPORT = 1000
