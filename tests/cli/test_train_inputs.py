@@ -6,8 +6,8 @@ from scipy import sparse
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from fitwithin._cli.train_inputs import validate_learner
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._tabular.learner_checks import validate_learner
 from fitwithin._tabular.target_column import read_target_column
 
 TARGET = read_target_column("y", [pa.chunked_array([["no", "yes"]])])

@@ -1,18 +1,22 @@
-"""The files of fitwithin train, opened and checked before the data is read, and its learners."""
+"""The files of fitwithin train, opened and checked before the data is read; its learners, checked before the fit."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import get_scorer_names
 
 from fitwithin._cli.options import make_learner, validate_choice
 from fitwithin._cli.train_options import TrainOptions
 from fitwithin._core.exceptions import MAX_COLUMN_NAMES, UserInputError, join_names
 from fitwithin._session.checkpoint_folder import validate_checkpoint_path
+from fitwithin._session.inputs.fit_arguments import validate_teacher
 from fitwithin._tabular.files.data_file import DataFile
 from fitwithin._tabular.files.output_file import validate_output_path
 from fitwithin._tabular.files.reader import open_data_file
+from fitwithin._tabular.target_column import TargetColumn
+from fitwithin.teachers._registry import TEACHERS
 
 
 def open_inputs(options: TrainOptions) -> tuple[DataFile, DataFile | None, str]:
@@ -92,3 +96,29 @@ def make_learners(options: TrainOptions, *, regression: bool) -> list[Any]:
         If there is no learner of that name.
     """
     return [make_learner(name, regression=regression, jobs=options.jobs) for name in options.learner_names]
+
+
+def validate_learner(learner: Any, teacher: str, X: Any, target: TargetColumn) -> None:
+    """Check that a learner fits the task, the teacher and the matrix.
+
+    Raises
+    ------
+    UserInputError
+        If it does not.
+    """
+    if is_classifier(learner) if target.is_regression else is_regressor(learner):
+        kind, other_task = ("classifier", "classification") if target.is_regression else ("regressor", "regression")
+        raise UserInputError(
+            f"{type(learner).__name__} is a {kind}, but the task for {target.name!r} is {target.task}.",
+            f"Choose another --learner, or use --task {other_task}.",
+        )
+    try:
+        validate_teacher(TEACHERS[teacher](), learner, regression=target.is_regression)
+    except (TypeError, ValueError) as error:
+        raise UserInputError(str(error)) from error
+    # By its name: older versions of scikit-learn have no tag for learners that take sparse rows.
+    if hasattr(X, "tocsr") and type(learner).__name__.startswith("HistGradientBoosting"):
+        raise UserInputError(
+            f"The encoded rows are sparse rows, which {type(learner).__name__} does not take.",
+            "Use --learner lightgbm, random-forest or logistic-regression instead.",
+        )

@@ -22,7 +22,7 @@ from fitwithin._cli.console import print_line, print_note, stdout_to_stderr, war
 from fitwithin._cli.errors import EXIT_FAILED, fail, handle_signal
 from fitwithin._cli.options import Limits
 from fitwithin._cli.summaries import describe_forecast, print_training_result, print_training_table
-from fitwithin._cli.train_inputs import make_learners, open_inputs
+from fitwithin._cli.train_inputs import make_learners, open_inputs, validate_learner
 from fitwithin._cli.train_options import TrainOptions
 from fitwithin._core.exceptions import NoModelInTime, NotStorable, UserInputError
 from fitwithin._core.memory_limit import format_bytes
@@ -36,7 +36,6 @@ from fitwithin._tabular.features import (
     read_test_rows,
 )
 from fitwithin._tabular.files.reader import full_suffix
-from fitwithin._tabular.learner_checks import validate_learner
 from fitwithin._tabular.model_archive import attach_encoder, write_archive
 from fitwithin._tabular.model_card import ModelCard, complete_model_card, make_initial_card
 from fitwithin._tabular.target_column import TaskType
