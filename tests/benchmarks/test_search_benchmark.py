@@ -518,3 +518,16 @@ def test_the_summary_reads_both_lists(tmp_path, capsys):
     text = (tmp_path / "search-both.md").read_text()
     assert "100% wins and 0% losses of 2 pairs" in text
     assert "## Conditions" in text
+
+
+def test_tables_mark_the_data_sets_that_the_portfolio_was_mined_on(tmp_path):
+    for dataset in ("covtype", "letter"):
+        for run in (make_run("search", 0.9, dataset=dataset), make_run("auto", 0.8, dataset=dataset)):
+            RunLog(tmp_path / "search-final.csv").append(run)
+
+    search.main(["--summary", "--list", "final", "--results", str(tmp_path)])
+
+    text = (tmp_path / "search-final.md").read_text()
+    assert "| covtype* | " in text
+    assert "| letter | " in text
+    assert "*: FLAML's portfolio was mined on it" in text
