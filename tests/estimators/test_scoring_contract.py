@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.linear_model import RidgeClassifier
-from sklearn.metrics import get_scorer, make_scorer, recall_score, roc_auc_score
+from sklearn.metrics import f1_score, get_scorer, make_scorer, recall_score, roc_auc_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from disk_rows import write_blocks
@@ -135,6 +135,12 @@ def test_a_metric_that_cannot_work_is_found_before_any_fit():
     for estimator in (TimeConstrainedClassifier(Unfitted()), TimeConstrainedSearch(Unfitted(), {"max_depth": [2, 3]})):
         with pytest.raises(ScoringFailed):
             estimator.set_params(scoring="f1", backend="inline").fit(X, TARGETS["three classes"])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_metric_that_is_no_scorer_is_told_by_its_name(way, tmp_path):
+    with pytest.raises(ValueError, match=r"metric f1_score, which takes labels, not a model\. .*make_scorer"):
+        fit(way, f1_score, "two classes", tmp_path)
 
 
 def test_a_method_that_the_learner_lacks_is_missed_by_its_own_name():

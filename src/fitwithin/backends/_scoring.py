@@ -66,7 +66,13 @@ def make_scoring(scoring: Any, *, regression: bool, weighted: bool) -> Scoring:
             "scoring must be None, the name of a scikit-learn scorer such as 'balanced_accuracy', or a "
             f"callable(estimator, X, y); got {scoring!r}."
         )
-    if weighted and not metrics.is_sklearn_scorer(scoring):
+    is_scorer = metrics.is_sklearn_scorer(scoring)
+    if getattr(scoring, "__module__", "").startswith("sklearn.metrics.") and not is_scorer:
+        raise ValueError(
+            f"scoring is the metric {getattr(scoring, '__name__', scoring)}, which takes labels, not a model. Pass the "
+            "name of its scorer, or make one with sklearn.metrics.make_scorer."
+        )
+    if weighted and not is_scorer:
         raise ValueError(
             "scoring is a plain callable, which cannot use sample_weight. Make it a scorer with "
             "sklearn.metrics.make_scorer."
