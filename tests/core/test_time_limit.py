@@ -2,6 +2,7 @@
 
 import math
 import sys
+import time
 from datetime import UTC, datetime, timedelta, timezone
 from fractions import Fraction
 
@@ -123,6 +124,19 @@ def test_a_point_in_time_is_the_seconds_until_then():
 
 def test_a_limit_that_is_longer_than_any_timeout_may_be_is_95_years():
     assert parse_time_limit(sys.maxsize) == parse_time_limit(datetime.max) == 3e9
+
+
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo"])
+def test_the_last_year_is_a_point_in_time_and_the_first_one_is_over_in_any_time_zone(monkeypatch, zone):
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        assert parse_time_limit(datetime.max) == 3e9
+        with pytest.raises(ValueError, match="Give a later time"):
+            parse_time_limit(datetime.min)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_a_timestamp_of_pandas_is_a_point_in_time():

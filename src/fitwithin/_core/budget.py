@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
 from numbers import Real
 from typing import Any
 
@@ -259,7 +259,9 @@ def read_quantity(
 
 def _seconds_until(point: datetime, now: datetime) -> float:
     # A Timestamp of pandas is a datetime with another `astimezone`.
-    point = datetime.combine(point.date(), point.timetz())
+    # In another time zone, the first and the last year may be out of range.
+    date = point.date().replace(year=min(max(point.year, MINYEAR + 1), MAXYEAR - 1))
+    point = datetime.combine(date, point.timetz())
     seconds = (point.astimezone() - now).total_seconds()
     if seconds <= 0:
         here = now.astimezone(point.tzinfo).replace(tzinfo=point.tzinfo)
