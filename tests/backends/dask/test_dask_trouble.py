@@ -242,7 +242,7 @@ def test_a_cluster_that_is_closed_before_the_first_model_is_said(end, tmp_path, 
     with local_cluster(1) as client:
 
         def close():
-            assert wait_until(lambda: (tmp_path / "hangs").exists())
+            assert wait_until(lambda: (tmp_path / "hangs").exists(), 40.0)
             (client if end == "client" else client.cluster).close()
 
         thread = threading.Thread(target=close)
