@@ -141,17 +141,16 @@ class ProcessRunner:
             self.host.import_modules([*find_modules(pickled_learner), *pool.modules], settings.n_jobs)
             # Rows are shared with siblings, which go on if this runner is stopped.
             rows = self._shared_rows = share_rows(pool, self._session_budget, settings.n_jobs)
-        self._core_shares = share_cores(settings.n_jobs)
         # A single learner may use all cores.
-        core_share = self._core_shares[0] if settings.n_jobs > 1 else None
-        limit = settings.memory_limit
+        self._core_shares = share_cores(settings.n_jobs) if settings.n_jobs > 1 else ()
+        core_share, limit = next(iter(self._core_shares), None), settings.memory_limit
         self._setup = WorkerSetup(pickled_learner, rows.layout, process_state, settings.seed, limit, core_share)
 
     def open_sibling(self) -> ProcessRunner:
         """Return a runner with a learner's process of its own, which reads the same rows."""
         rows, number = self._rows, len(self._siblings) + 1
         if number >= len(self._core_shares):
-            raise RuntimeError(f"Got {number + 1} runners; prepare() was told n_jobs={len(self._core_shares)}.")
+            raise RuntimeError(f"Got {number + 1} runners; prepare() was told n_jobs={len(self._core_shares) or 1}.")
         sibling = ProcessRunner(self.host, self._session_budget, self)
         sibling._shared_rows = rows
         sibling._setup = replace(self._setup, core_share=self._core_shares[number])
