@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory
 from fitwithin._core.preference import Candidate, paired_error
 from fitwithin._core.records import Answers, Estimate, LessonReport
 from fitwithin.teachers._learning_curve import ERROR_EXPONENT, find_error_exponent, find_error_share
@@ -105,11 +104,6 @@ class Contender(Candidate):
             return False
         self.trials.append(Trial(n_rows, answers.score, report.was_cut_short, answers))
         return True
-
-    def note_failure(self, failure: LearnerRaised | LearnerDied | OutOfMemory, *, was_killed: bool = False) -> None:
-        """Note that the learner failed, and why."""
-        self.failure = f"it took {failure}" if isinstance(failure, OutOfMemory) else str(failure)
-        self.error, self.was_killed = failure, was_killed
 
     def find_trial(self, n_rows: int) -> Trial | None:
         """Return the trial with this number of rows."""

@@ -199,10 +199,12 @@ def _fit(race: Race, contender: Contender, lesson: Lesson) -> Subgenerator[None]
         if report.is_best and all(exam.purpose != "holdout" for exam in lesson.exams):
             # Others are examined on holdout rows only if they are the best so far.
             yield from examine(race.shares.holdout_rows[: len(lesson.exams[-1].rows)], purpose="holdout")
-    except (LearnerRaised, LearnerDied, OutOfMemory) as failure:
-        # A learner that took too much memory may have fewer rows.
-        if not (isinstance(failure, OutOfMemory) and contender.trials):
-            contender.note_failure(failure, was_killed=start - race.shares.seconds_left >= limit)
+    except (LearnerRaised, LearnerDied) as failure:
+        contender.failure, contender.error = str(failure), failure
+        contender.was_killed = start - race.shares.seconds_left >= limit
+    except OutOfMemory as failure:
+        # One with a model may have fewer rows.
+        contender.failure = None if contender.trials else f"it took {failure}"
 
 
 def _refit_with_every_row(race: Race) -> Subgenerator[None]:
