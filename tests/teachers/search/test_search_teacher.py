@@ -157,6 +157,17 @@ def test_faster_settings_are_tried_where_the_learners_own_are_stopped_on_few_row
     assert found.best_rows > 50_000
 
 
+@pytest.mark.parametrize("cost", [5_000.0, 50_000.0])
+def test_trials_beside_a_slow_leader_are_killed_while_there_is_time_for_others(cost):
+    fast = Space({"cost": Choice((10.0,)), "trouble": Choice(("hangs", "none"))}, {"cost": 10.0, "trouble": "hangs"})
+
+    found = run_search([(Simulated(cost=cost, stops=True), fast)], limit=5.0)
+
+    hanging = [lesson for lesson in found.lessons if lesson.candidate.estimator.trouble == "hangs"]
+    assert all(lesson.kill_after <= 0.5 * 5.0 for lesson in hanging)
+    assert found.seconds < 5.0
+
+
 def test_settings_that_are_too_slow_for_all_rows_are_compared_by_the_rows_that_they_can_afford():
     slow = Space({"skill": Choice((0.55,)), "cost": Choice((3_000.0,))}, {"skill": 0.55, "cost": 3_000.0})
 

@@ -30,7 +30,7 @@ _MIN_EXAM_ROWS = 100
 
 # A trial; times are fractions of the time limit
 _TRIAL_TIME = 0.05  # for a fit; then the learner is killed
-_OVERRUN_FACTOR = 3.0  # times the predicted seconds, or those of the leader, for the same
+_OVERRUN_FACTOR = 3.0  # times the predicted seconds, or those of the leader, for the same; at most half of those left
 MIN_TRIAL_SECONDS = 0.3
 """Seconds for a trial, at least."""
 
@@ -108,7 +108,8 @@ class Shares(RowOrder):
     def limit_trial(self, contender: Contender, leader: Contender | None, n_rows: int) -> float:
         """Return the seconds after which a trial is killed, by those predicted of it or of one like the leader."""
         known = contender if contender.trials or leader is None else leader
-        return max(_TRIAL_TIME * self.time_limit, MIN_TRIAL_SECONDS, _OVERRUN_FACTOR * known.costs.fit_seconds(n_rows))
+        most = min(_OVERRUN_FACTOR * known.costs.fit_seconds(n_rows), self.seconds_left / 2)
+        return max(_TRIAL_TIME * self.time_limit, MIN_TRIAL_SECONDS, most)
 
     def count_steps(self, reference: Contender, leaves_ratio: float, *, n_rows: int) -> float:
         """Return the steps that a trial on `n_rows` and a last fit may have.
