@@ -8,6 +8,7 @@ from functools import partial
 from itertools import accumulate
 
 from fitwithin._core.preference import is_better_than_own
+from fitwithin._pools.decks.deck import find_largest_size
 from fitwithin.teachers._search.contender import Contender, find_exponent
 from fitwithin.teachers._search.entrant import Entrant
 from fitwithin.teachers._search.shares import MIN_GROWTH, Shares
@@ -15,6 +16,9 @@ from fitwithin.teachers._search.shares import MIN_GROWTH, Shares
 MIN_SUBSET_ROWS = 1_000
 """Rows of a subset; fewer say little about hyperparameters."""
 
+# The first subset that all are compared on
+_FIRST_SUBSET_ROWS = 10_000  # on these a fit of cheap hyperparameters takes 0.1 s, and tells good ones from bad ones
+_FIRST_SUBSET_TIME = 0.1  # of the time limit, for a fit of the leader
 _SUBSET_FACTOR = 4  # between the rows of a subset and those of the next
 _MAX_RIVALS = 3  # candidates that go on to the next subset beside the leader
 _CLEAR_ERRORS = 2.0  # standard errors by which a candidate is clearly behind the leader
@@ -119,7 +123,7 @@ class Race:
                 continue
             if leader is None:
                 return self._find_new(None)
-            n_first = self.shares.find_first_rows(leader, max(2 * self.n_rows, MIN_SUBSET_ROWS))
+            n_first = self._find_first_rows(leader, max(2 * self.n_rows, MIN_SUBSET_ROWS))
             if n_first and leader.n_rows == self.n_rows:
                 # A fit on few rows says little about the cost of many: now more are known to be cheap.
                 self.begin_subset(n_first, self._list_next(leader))
@@ -143,6 +147,12 @@ class Race:
             if found is not None or not self._grow(leader, seconds):
                 return found
         return None
+
+    def _find_first_rows(self, leader: Contender, smallest: int) -> int:
+        """Return the rows of the first subset, on which a fit of the leader leaves time for many others; or 0."""
+        costs, limit = leader.costs, _FIRST_SUBSET_TIME * self.shares.time_limit
+        most = min(self.shares.max_rows, _FIRST_SUBSET_ROWS)
+        return find_largest_size(most, lambda n: costs.fit_seconds(n) <= limit and costs.may_begin(n), smallest)
 
     def _is_settled(self, leader: Contender) -> bool:
         """Whether more rows are due: new candidates do not lead, and rivals are too close to be told apart."""

@@ -12,9 +12,6 @@ from fitwithin.teachers._row_order import RowOrder
 from fitwithin.teachers._search.contender import Contender
 
 _MAX_FIRST_ROWS = 500  # of the first looks, which are one for each learner
-# The first subset that all are compared on
-_FIRST_SUBSET_ROWS = 10_000  # on these a fit of cheap hyperparameters takes 0.1 s, and tells good ones from bad ones
-_FIRST_SUBSET_TIME = 0.1  # of the time limit, for a fit of the leader
 
 # Validation rows: one in this number of the pool, at least and at most as many, and at most one in so few. With 2,000
 # the standard error of an accuracy is 1 %, and smaller for a difference.
@@ -98,12 +95,6 @@ class Shares(RowOrder):
         """Return the exams of a model of a subset."""
         n_exam, seconds = self.count_exam_rows(n_rows, costs), _EXAM_TIME * self.seconds_left
         return self.make_exams(n_exam, seconds, has_holdout=has_holdout)
-
-    def find_first_rows(self, leader: Contender, smallest: int) -> int:
-        """Return the rows of the first subset, on which a fit of the leader leaves time for many others; or 0."""
-        costs, limit = leader.costs, _FIRST_SUBSET_TIME * self.time_limit
-        most = min(self.max_rows, _FIRST_SUBSET_ROWS)
-        return find_largest_size(most, lambda n: costs.fit_seconds(n) <= limit and costs.may_begin(n), smallest)
 
     def limit_trial(self, contender: Contender, leader: Contender | None, n_rows: int) -> float:
         """Return the seconds after which a trial is killed, by those predicted of it or of one like the leader."""
