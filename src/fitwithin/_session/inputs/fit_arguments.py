@@ -223,7 +223,7 @@ def _validate_weights(sample_weight: Any, n_rows: int) -> Array:
 
 
 def warn_of_weightless_classes(labels: Labels, weights: Array) -> None:
-    """Warn of classes in which nearly all rows have the weight 0; a class without any weight is meant to be left out."""
+    """Warn of classes in which nearly all rows have the weight 0; one in which all have it is left out on purpose."""
     n_weighted = count_codes(labels.codes[weights != 0], len(labels.classes))
     found = np.flatnonzero((n_weighted > 0) & (n_weighted < _MIN_WEIGHTED_SHARE * labels.counts))
     if len(found):
