@@ -82,6 +82,7 @@ def test_shares_are_shares_and_exponents_are_plausible(traits):
     shares = traits.first_growing_share, traits.model_growing_share, traits.worth_share
 
     assert all(0 <= share <= 1 for share in shares)
+    assert 0 <= traits.least_share < traits.worth_share
     assert 0.5 <= traits.growth <= 2
     assert np.isfinite(traits.spread)
     assert traits.spread > 0

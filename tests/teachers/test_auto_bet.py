@@ -162,13 +162,19 @@ def test_a_fit_that_was_projected_to_end_in_time_goes_on():
     assert [len(rows) for rows in session.lessons] == [state.max_rows]
 
 
-def test_a_sure_bet_on_every_row_is_given_up_if_its_first_steps_show_that_most_would_be_missing():
+@pytest.mark.parametrize("least_share", [0.0, 0.5])
+def test_a_sure_bet_is_given_up_if_it_gets_too_few_steps_to_be_worth_more_than_a_smaller_fit(least_share):
     session, _, state = session_of(
-        400.0, lambda n_rows: (1e-3 if n_rows <= 2000 else 1e-2) * n_rows, setup=lambda n_rows: 1e-6 * n_rows
+        400.0,
+        lambda n_rows: (1e-3 if n_rows <= 2000 else 1e-2) * n_rows,
+        setup=lambda n_rows: 1e-6 * n_rows,
+        traits=LearnerTraits(least_share=least_share),
     )
 
-    assert [len(request.rows) for request in session.given_up][:1] == [state.max_rows]
-    assert 0.4 * 400 / 1e-2 < len(session.lessons[-1]) < state.max_rows
+    first, last = session.asked[0], session.lessons[-1]
+    assert len(first.rows) == state.max_rows
+    assert (first in session.given_up) is (least_share > 0)
+    assert (len(last) < state.max_rows) is (least_share > 0)
 
 
 def test_after_the_measurements_that_gave_up_the_next_fit_goes_on():

@@ -46,6 +46,8 @@ class LearnerTraits:
         Standard deviation of log(real / predicted) seconds, for each unit of log(rows) beyond the largest fit.
     worth_share : float, default=1.0
         Share of the steps after which a fit that stops early is nearly as good as a complete one.
+    least_share : float, default=0.0
+        Share of the steps below which a smaller fit is better than one that is cut short.
     oversampling_pays : bool, default=False
         Whether oversampling of misclassified rows gains on average over data sets.
     later_step_cost : float, default=1.0
@@ -59,6 +61,7 @@ class LearnerTraits:
     model_growing_share: float = 1.0
     spread: float = DEFAULT_SPREAD
     worth_share: float = 1.0
+    least_share: float = 0.0
     oversampling_pays: bool = False
     later_step_cost: float = 1.0
     exam_growth: float = 0.0

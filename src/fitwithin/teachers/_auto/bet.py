@@ -12,7 +12,6 @@ _SIZE_RATIO = 1.06  # between two sizes that are considered
 _MIN_GROWTH = 1.1  # times the rows of the last model; less is not worth a lesson
 _LEAST_CHANCE = 0.25  # of a bet: time that is left over is worth nothing
 _SURE_CHANCE = 0.7  # with which every row is taken, although fewer would have the larger expected gain
-_LEAST_STEPS_OF_BET = 0.65  # of those that make it nearly whole; one that is projected to reach fewer is given up
 
 # Measurements: at most two
 _MAX_MEASUREMENTS = 2
@@ -55,11 +54,13 @@ def teach_bets(state: TeachingState) -> Subgenerator[None]:
         n_rows = state.n_under_way = n_look or n_bet
         if not n_rows:
             return
-        give_up_over = None
-        if (n_look or n_measured < _MAX_MEASUREMENTS) and state.costs.knows_steps:
+        give_up_over, traits = None, state.costs.cost.traits
+        if n_look and state.costs.knows_steps:
             # A measurement ends after its first steps, since a larger fit may be affordable; one on every row goes on.
-            seconds = 0.0 if n_look and n_look < state.max_rows else max(0.0, state.seconds_for_fit(n_rows))
-            give_up_over = seconds / state.costs.worth_share / (1.0 if n_look else _LEAST_STEPS_OF_BET)
+            seconds = 0.0 if n_look < state.max_rows else state.seconds_for_fit(n_rows)
+            give_up_over = max(0.0, seconds) / state.costs.worth_share
+        elif n_measured < _MAX_MEASUREMENTS and state.costs.knows_steps and traits.least_share:
+            give_up_over = max(0.0, state.seconds_for_fit(n_rows)) / traits.least_share
         yield from state.teach(state.list_rows(n_rows), give_up_over=give_up_over)
 
 
