@@ -3,13 +3,17 @@
 import socket
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from fitwithin import TimeConstrainedClassifier
+from fitwithin._core.budget import Budget
+from fitwithin._core.records import FitLimits
 from fitwithin.backends import Dask
+from fitwithin.testing import FakeClock
 
 
 def test_an_address_without_a_scheduler_is_reported():
@@ -41,7 +45,10 @@ def test_without_the_extra_the_error_says_what_to_install():
 import sys
 sys.modules["distributed"] = None
 from fitwithin import TimeConstrainedClassifier
+from fitwithin._core.budget import Budget
+from fitwithin._core.records import FitLimits
 from fitwithin.backends import Dask
+from fitwithin.testing import FakeClock
 try:
     TimeConstrainedClassifier(backend=Dask("tcp://127.0.0.1:8786")).fit([[0], [1]], [0, 1])
 except ImportError as error:
@@ -73,3 +80,21 @@ def test_a_share_of_the_memory_is_one_of_a_workers_memory():
         clf.fit(X, X[:, 0] > 0.5)
 
     assert clf.memory_limit_ == 1_000_000_000
+
+
+def test_the_time_in_which_rows_are_under_way_is_no_time_for_the_fit(dask_client):
+    from fitwithin.backends._dask.worker_session import RunnerTasks
+
+    class Learner:
+        rows = SimpleNamespace(find_missing=lambda rows: rows[:0])
+
+        def fit(self, rows, *, exams, limits):
+            return limits.stop_after
+
+    def fit_after(seconds):
+        clock = FakeClock()
+        tasks = RunnerTasks(1, Learner(), Learner(), Budget(10.0, clock))
+        clock.advance(seconds)
+        return tasks.fit(np.arange(2), [], [], {"limits": FitLimits(stop_after=8.0)}, 10.0)
+
+    assert dask_client.submit(fit_after, 3.0).result() == 5.0

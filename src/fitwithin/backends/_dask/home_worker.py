@@ -79,7 +79,7 @@ class HomeWorker:
         self._newest = None
         self._kill_after = options["limits"].kill_after
         here = [] if any(map(_is_large, exams)) else list(exams)
-        report: FitReport = self._run_with_rows("fit", rows, here, options)
+        report: FitReport = self._run_with_rows("fit", rows, here, options, self._budget.remaining())
         later = [] if here or report.gave_up else [self.examine(exam) for exam in exams]
         spent = report.fit_seconds + sum(each.handover_seconds + each.exam_seconds for each in (*report.exams, *later))
         return replace(

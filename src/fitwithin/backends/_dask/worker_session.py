@@ -17,7 +17,7 @@ from distributed import secede
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised, OutOfMemory, OutOfTime
-from fitwithin._core.records import Exam, Purpose, Rows
+from fitwithin._core.records import Exam, FitLimits, Purpose, Rows
 from fitwithin._pools.pool import LabeledRows
 from fitwithin.backends._base import ExamReport, FitReport
 from fitwithin.backends._dask.worker_runner import ExamPart, ModelBytes, SessionSetup, WorkerRunner, join_rows
@@ -56,6 +56,8 @@ class RunnerTasks:
         Trains.
     examiner : WorkerRunner
         Predicts rows of this worker, with models that may come from others.
+    budget : Budget
+        The deadline of the session.
     model : int or None
         Number of the lesson whose model the examiner holds.
     lock : Lock
@@ -65,6 +67,7 @@ class RunnerTasks:
     attempt: int
     learner: WorkerRunner
     examiner: WorkerRunner
+    budget: Budget
     model: int | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -79,7 +82,9 @@ class RunnerTasks:
         self.learner.__exit__()
         self.examiner.__exit__()
 
-    def fit(self, rows: Rows, parts: list[LabeledRows], exams: list[Exam], options: dict[str, Any]) -> FitReport:
+    def fit(
+        self, rows: Rows, parts: list[LabeledRows], exams: list[Exam], options: dict[str, Any], seconds_left: float
+    ) -> FitReport:
         """Train on rows of the pool, and examine the model.
 
         Parameters
@@ -92,10 +97,16 @@ class RunnerTasks:
             Exams of the new model.
         options : dict
             The other arguments of `Runner.fit`; the learner is pickled.
+        seconds_left : float
+            Seconds until the deadline when the limits of the fit were set: since then its rows were on their way.
         """
         # The learner's own process does the work; this worker's threads are for others meanwhile.
         secede()
         self._receive([rows, *(exam.rows for exam in exams)], parts)
+        limits: FitLimits = options["limits"]
+        if limits.stop_after is not None:
+            seconds_under_way = seconds_left - self.budget.remaining()
+            options["limits"] = replace(limits, stop_after=limits.stop_after - seconds_under_way)
         return self.learner.fit(rows, exams=exams, **options)
 
     def examine(self, rows: Rows, parts: list[LabeledRows], exams: list[Exam]) -> ExamReport:
@@ -202,7 +213,7 @@ class WorkerSession:
                 if not self.runners:
                     self._first.host.import_modules(find_modules(setup.learner.pickled_learner))
                 learner, examiner = (WorkerRunner.open_beside(self._first, self.budget, setup) for _ in range(2))
-                found = self.runners[number] = RunnerTasks(attempt, learner, examiner)
+                found = self.runners[number] = RunnerTasks(attempt, learner, examiner, self.budget)
             return found
 
     def close(self) -> None:
