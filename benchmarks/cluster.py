@@ -274,10 +274,10 @@ def _make_tables(
             "A Dask frame of parquet files on two workers, and the folder on one machine",
             (
                 "rows of the best model",
-                "from the folder",
+                "rows from the folder",
                 "first fit after (s)",
                 "accuracy",
-                "from the folder",
+                "accuracy from the folder",
                 "memory",
             ),
             [
