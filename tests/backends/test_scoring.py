@@ -369,7 +369,7 @@ def test_a_class_that_the_model_never_saw_is_named(name, missing):
     measured = scoring.measure(sat(model, XM[:60], YM[:60], scoring.scorer, cuts=(9,)))
 
     assert measured.is_undefined
-    assert measured.problem == f"they hold the class {missing}, of which the model was trained on no row"
+    assert measured.problem == f"they hold the class {missing}, which no training row of the model has"
 
 
 @pytest.mark.parametrize("name", ["r2", "neg_mean_absolute_error", "neg_mean_squared_error"])

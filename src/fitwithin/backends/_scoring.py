@@ -202,7 +202,7 @@ class Scoring:
         if not len(answers):
             return Measurement(None)
         if (unknown := answers.find_unknown_class()) is not None:
-            reason = f"they hold the class {unknown}, of which the model was trained on no row"
+            reason = f"they hold the class {unknown}, which no training row of the model has"
             return Measurement(Estimate(math.nan, -math.inf, math.inf), problem=reason)
         by_row = self.score_rows(answers)
         if by_row is None and answers.weights is not None and answers.weights.any():

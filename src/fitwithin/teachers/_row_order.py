@@ -82,7 +82,7 @@ class RowOrder:
         Parameters
         ----------
         n_rows : int
-            Validation rows, and holdout rows, as far as there are so many.
+            Validation rows, and holdout rows, if there are enough rows.
         seconds : float
             Most seconds of each exam.
         has_holdout : bool, default=True
