@@ -21,12 +21,13 @@ if __name__ == "__main__":
 
 
 @contextlib.contextmanager
-def local_cluster(n_workers=2):
-    """Start workers with one thread each, and end them."""
+def local_cluster(n_workers=2, *, processes=True):
+    """Start workers with one thread each, and end them; those that are threads of this process start at once."""
     with (
         LocalCluster(
             n_workers=n_workers,
-            processes=True,
+            processes=processes,
+            protocol="tcp://",  # threads too are sent everything as bytes
             threads_per_worker=1,
             dashboard_address=":0",
             silence_logs=logging.CRITICAL,

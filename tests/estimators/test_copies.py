@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
+from dask_clusters import local_cluster
 from sklearn.base import clone
 from sklearn.model_selection import cross_validate
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -32,10 +32,7 @@ COPIES = {"clone": clone, "pickle": lambda given: pickle.loads(pickle.dumps(give
 
 @pytest.fixture(scope="module")
 def client():
-    with (
-        LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
-        Client(cluster, set_as_default=False) as client,
-    ):
+    with local_cluster(1, processes=False) as client:
         yield client
 
 

@@ -82,7 +82,8 @@ def test_a_share_of_the_memory_is_one_of_a_workers_memory():
     assert clf.memory_limit_ == 1_000_000_000
 
 
-def test_the_time_in_which_rows_are_under_way_is_no_time_for_the_fit(dask_client):
+def test_the_time_in_which_rows_are_under_way_is_no_time_for_the_fit():
+    clusters = pytest.importorskip("dask_clusters", reason="Dask is an extra", exc_type=ImportError)
     from fitwithin.backends._dask.worker_session import RunnerTasks
 
     class Learner:
@@ -97,4 +98,5 @@ def test_the_time_in_which_rows_are_under_way_is_no_time_for_the_fit(dask_client
         clock.advance(seconds)
         return tasks.fit(np.arange(2), [], [], {"limits": FitLimits(stop_after=8.0)}, 10.0)
 
-    assert dask_client.submit(fit_after, 3.0).result() == 5.0
+    with clusters.local_cluster(1, processes=False) as client:
+        assert client.submit(fit_after, 3.0).result() == 5.0
