@@ -17,15 +17,16 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(6000, 4)).astype(np.float32)
 Y = (X[:, 0] + X[:, 1] + RNG.normal(size=6000) > 0).astype(int)
 TREES = 400
+STOPS_SOON = {"early_stopping_rounds": 5, "learning_rate": 0.3}
 CLASSIFIERS = {
-    "lightgbm": LGBMClassifier(n_estimators=TREES, early_stopping_rounds=5, verbose=-1, n_jobs=1),
-    "xgboost": XGBClassifier(n_estimators=TREES, early_stopping_rounds=5, n_jobs=1),
-    "catboost": CatBoostClassifier(iterations=TREES, early_stopping_rounds=5, verbose=0, thread_count=1),
+    "lightgbm": LGBMClassifier(n_estimators=TREES, **STOPS_SOON, verbose=-1, n_jobs=1),
+    "xgboost": XGBClassifier(n_estimators=TREES, **STOPS_SOON, n_jobs=1),
+    "catboost": CatBoostClassifier(iterations=TREES, **STOPS_SOON, verbose=0, thread_count=1),
 }
 REGRESSORS = {
-    "lightgbm": LGBMRegressor(n_estimators=TREES, early_stopping_rounds=5, verbose=-1, n_jobs=1),
-    "xgboost": XGBRegressor(n_estimators=TREES, early_stopping_rounds=5, n_jobs=1),
-    "catboost": CatBoostRegressor(iterations=TREES, early_stopping_rounds=5, verbose=0, thread_count=1),
+    "lightgbm": LGBMRegressor(n_estimators=TREES, **STOPS_SOON, verbose=-1, n_jobs=1),
+    "xgboost": XGBRegressor(n_estimators=TREES, **STOPS_SOON, n_jobs=1),
+    "catboost": CatBoostRegressor(iterations=TREES, **STOPS_SOON, verbose=0, thread_count=1),
 }
 
 
@@ -108,8 +109,9 @@ def test_a_rare_class_of_the_validation_rows_is_left_out():
 def test_a_search_over_a_booster_and_another_learner_passes_them_to_the_booster():
     search = TimeConstrainedSearch(
         [(CLASSIFIERS["lightgbm"], {"num_leaves": [7, 31]}), "decision-tree"],
-        time_limit=6,
+        time_limit=60,
         backend="inline",
+        on_round=lambda finished: finished.number == 20,
         random_state=0,
     )
 

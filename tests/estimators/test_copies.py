@@ -5,11 +5,11 @@ import pickle
 
 import numpy as np
 import pytest
-from dask_clusters import local_cluster
 from sklearn.base import clone
 from sklearn.model_selection import cross_validate
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from dask_clusters import local_cluster
 from fitwithin import TimeConstrainedClassifier, TimeConstrainedRegressor, TimeConstrainedSearch
 from fitwithin.backends import Dask, Inline, Process
 

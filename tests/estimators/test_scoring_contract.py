@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from disk_rows import write_blocks
 from fitwithin import TimeConstrainedClassifier, TimeConstrainedRegressor, TimeConstrainedSearch
 from fitwithin._core.exceptions import ScoringFailed
+from fitwithin.backends import _scoring
 
 N_ROWS = 4_000
 RNG = np.random.default_rng(0)
@@ -27,6 +28,12 @@ TARGETS = {
     "numbers": NOISY.to_numpy(),
 }
 WAYS = ["fit", "search", "disk"]
+
+
+@pytest.fixture(autouse=True)
+def few_resamples(monkeypatch):
+    """The width of an interval is no matter here; `tests/backends/test_scoring.py` looks at it."""
+    monkeypatch.setattr(_scoring, "_N_RESAMPLES", 8)
 
 
 def accuracy(model, X, y):

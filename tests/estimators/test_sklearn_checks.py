@@ -22,7 +22,7 @@ def test_the_classifier_passes_every_check_of_scikit_learn(estimator, check):
 
 @parametrize_with_checks(
     [
-        TimeConstrainedRegressor(DecisionTreeRegressor(), backend="process", time_limit=60),
+        TimeConstrainedRegressor(DecisionTreeRegressor(), backend="inline", time_limit=60),
         TimeConstrainedRegressor(Ridge(), backend="inline", time_limit=60),
     ]
 )
