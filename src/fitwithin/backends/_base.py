@@ -99,10 +99,7 @@ class ExamReport:
     unpredicted: Unpredicted | None = None
 
     def leave_out_unpredicted(self, answers: Answers) -> Answers:
-        """Return the answers on the rows that the model could predict; on all if it could not predict many.
-
-        Further models are then examined on these rows.
-        """
+        """Return the answers on the rows that the model could predict; on all if it could not predict many."""
         if self.unpredicted is None:
             return answers
         is_kept = ~self.unpredicted.mask
@@ -181,12 +178,7 @@ class PendingDump(Protocol):
     def result(self) -> tuple[str, ...]:
         """Return the types in the file that are not on fitwithin's own list, once `wait` has returned True.
 
-        Raises
-        ------
-        NotStorable
-            If skops cannot store the model.
-        LearnerDied
-            If the process that wrote it has ended.
+        Raises NotStorable if skops cannot store the model, and LearnerDied if the process that wrote it has ended.
         """
 
 
@@ -215,12 +207,7 @@ class SavedModel(Protocol):
     def dump(self, path: Path) -> PendingDump:
         """Begin to write the model to a skops file; another process may do it while this one goes on.
 
-        Raises
-        ------
-        NotStorable
-            If skops cannot store the model.
-        OutOfTime, LearnerDied
-            See `Runner`.
+        Raises NotStorable if skops cannot store the model, and OutOfTime and LearnerDied as a `Runner` does.
         """
 
     def discard(self) -> None:
@@ -247,12 +234,8 @@ class Runner(Protocol):
     before any of these exceptions can still be loaded.
 
     With `FitSettings.n_jobs`, the session opens siblings after `prepare`, and calls each runner from a
-    thread of its own. `stop` may be called from any thread.
-
-    Attributes
-    ----------
-    killable : bool
-        Whether the runner can stop a running fit, at the deadline and over the memory limit.
+    thread of its own. `stop` may be called from any thread. `killable` says whether the runner can stop
+    a running fit, at the deadline and over the memory limit.
     """
 
     killable: bool
@@ -265,10 +248,7 @@ class Runner(Protocol):
     def prepare(self, learner: Any, pool: Pool, settings: FitSettings) -> None:
         """Store the unfitted learner, the pool of rows and the settings.
 
-        Raises
-        ------
-        TypeError
-            If this backend cannot run the learner or read the pool; the message says what to do.
+        Raises TypeError if this backend cannot run the learner or read the pool; the message says what to do.
         """
 
     def open_sibling(self) -> Runner:
@@ -277,10 +257,7 @@ class Runner(Protocol):
         Both can be at work at the same time, in different threads. There are ``FitSettings.n_jobs - 1`` siblings. A
         sibling is a context manager too. It must be left before this runner is; models that it saved outlive it.
 
-        Raises
-        ------
-        TypeError
-            If this backend runs one learner only; the message says what to do.
+        Raises TypeError if this backend runs one learner only; the message says what to do.
         """
 
     def stop(self) -> None:
@@ -315,56 +292,23 @@ class Runner(Protocol):
             after `kill_after`, also in later calls until the next `fit`; others ignore it.
         learner : estimator, optional
             The learner to train, not fitted; by default the one of `prepare`.
-
-        Raises
-        ------
-        OutOfTime, LearnerRaised, LearnerDied, OutOfMemory
-            See `Runner`.
         """
 
     def examine(self, exam: Exam) -> ExamReport:
-        """Predict rows of the pool with the newest model, compare, and score.
-
-        Raises
-        ------
-        OutOfTime, LearnerRaised, LearnerDied, OutOfMemory
-            See `Runner`.
-        """
+        """Predict rows of the pool with the newest model, compare, and score."""
 
     def score(self, selected: Mask) -> ScoreReport:
-        """Score the newest model on all rows that it was examined on, and on the selected ones among them.
-
-        Parameters
-        ----------
-        selected : array of bool
-            Which of these rows are selected, in the order of the exams.
-
-        Raises
-        ------
-        OutOfTime, LearnerRaised, LearnerDied, OutOfMemory
-            See `Runner`.
-        """
+        """Score the newest model on all rows that it was examined on, and on the selected ones, in their order."""
 
     def save(self) -> SavedModel:
-        """Save the newest model, so that it outlives later fits and the learner's process.
-
-        Raises
-        ------
-        OutOfTime, LearnerRaised, LearnerDied, OutOfMemory
-            See `Runner`.
-        """
+        """Save the newest model, so that it outlives later fits and the learner's process."""
 
 
 class Backend(Protocol):
     """Where learners run.
 
     `fitwithin.testing.BackendContract` tests an implementation. The exceptions that a backend
-    raises are those of its `Runner`.
-
-    Attributes
-    ----------
-    clock : callable
-        The clock that times its sessions.
+    raises are those of its `Runner`. Its `clock` times its sessions.
     """
 
     clock: Clock

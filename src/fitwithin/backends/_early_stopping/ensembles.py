@@ -1,11 +1,11 @@
 """Ensembles that are stopped: boosters by callbacks, a monitor or an overridden method, others by several calls.
 
-Boosters that stop by their own rule, when the score on validation rows no longer improves, get these rows here.
+With enough time the model equals that of a plain fit. Boosters that stop by their own rule, when the score on
+validation rows no longer improves, get these rows here.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -27,14 +27,11 @@ from fitwithin.backends._early_stopping.stop_signal import StepTimer, StopSignal
 # Rows above which `early_stopping="auto"` of histogram boosting is on; from scikit-learn's documentation.
 _AUTO_EARLY_STOPPING_ROWS = 10_000
 
-
 # Iterations of CatBoost if the user sets none; from its documentation.
 _CATBOOST_DEFAULT_ITERATIONS = 1000
 
-
 # Position of our LightGBM callback, after the user's; LightGBM's own callbacks have at most 30.
 _LIGHTGBM_CALLBACK_ORDER = 100
-
 
 _PATIENCE = ("early_stopping_rounds", "early_stopping_round", "n_iter_no_change", "od_wait")
 """Parameters of LightGBM, XGBoost and CatBoost that turn their early stopping on."""
@@ -48,8 +45,8 @@ DEPRECATION = "The argument 'eval_set' is deprecated"
 def fit_lightgbm(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
     """Fit LightGBM and stop after an iteration, as if `n_estimators` had been reached.
 
-    With enough time the model equals that of a plain fit. A model that is stopped keeps all of its trees, as its own
-    early stopping would have ended the fit if many of them had not helped.
+    A model that is stopped keeps all of its trees: its own early stopping would have ended the fit if many of them had
+    not helped.
     """
     from lightgbm.callback import EarlyStopException
 
@@ -74,8 +71,8 @@ def fit_lightgbm(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: 
 def fit_xgboost(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
     """Fit XGBoost and check the time before every iteration but the first.
 
-    With enough time the model equals that of a plain fit. The check comes before an iteration because XGBoost appends
-    its own callbacks, such as early stopping, after ours. They would miss the last iteration if ours stopped after it.
+    XGBoost appends its own callbacks, such as early stopping: they would miss the last iteration if ours stopped after
+    it.
     """
     from xgboost.callback import TrainingCallback
 
@@ -97,10 +94,7 @@ def fit_xgboost(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: M
 
 
 def fit_catboost(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
-    """Fit CatBoost and check the time after every iteration.
-
-    With enough time the model equals that of a plain fit.
-    """
+    """Fit CatBoost and check the time after every iteration."""
     timer = StepTimer(stop_signal, learner.get_param("iterations") or _CATBOOST_DEFAULT_ITERATIONS)
 
     class StopCatBoost:
@@ -112,10 +106,7 @@ def fit_catboost(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: 
 
 
 def fit_gradient_boosting(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
-    """Fit gradient boosting and check the time in its monitor after every stage.
-
-    With enough time the model equals that of a plain fit.
-    """
+    """Fit gradient boosting and check the time in its monitor after every stage."""
     others = dict(params)
     user_monitor = others.pop("monitor", None)
     timer = StepTimer(stop_signal, learner.n_estimators)
@@ -132,10 +123,9 @@ def fit_hist_gradient_boosting(
 ) -> None:
     """Fit histogram boosting and check the time after every iteration.
 
-    With enough time the model equals that of a plain fit. Its own early stopping calls a private method, which is
-    overridden during the fit. A few calls with `warm_start` would need no private name, but each call bins all rows
-    again: a third of a complete fit on 100,000 rows of 50 numbers. Callbacks of scikit-learn 1.9 do not cover this
-    learner yet.
+    Its own early stopping calls a private method, which is overridden during the fit. A few calls with `warm_start`
+    would need no private name, but each call bins all rows again: a third of a complete fit on 100,000 rows of 50
+    numbers. Callbacks of scikit-learn 1.9 do not cover this learner yet.
     """
     timer = StepTimer(stop_signal, learner.max_iter)
     uses_early_stopping = _uses_own_early_stopping(learner, X, params)
@@ -172,11 +162,7 @@ def _uses_own_early_stopping(learner: Any, X: Any, params: Mapping[str, Any]) ->
 
 
 def fit_forest(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
-    """Fit a forest in several calls; it has the trees of a plain fit, or the first of them.
-
-    The first call fits one tree per job. Each later call takes up to half of the time left, because every call checks
-    all rows again. A running call cannot be stopped.
-    """
+    """Fit a forest in several calls; it has the trees of a plain fit, or the first of them."""
     _add_members(learner, stop_signal, lambda: learner.fit(X, y, **params))
 
 
@@ -200,7 +186,10 @@ def fit_bagging(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: M
 
 
 def _add_members(learner: Any, stop_signal: StopSignal, fit: Callable[[], object]) -> None:
-    """Fit with more and more members."""
+    """Fit with more and more members: one per job, then as many as take half of the time left.
+
+    Every call checks all rows again, and cannot be stopped.
+    """
     if must_fit_in_one_call(learner, learner.n_estimators):
         fit()
         stop_signal.finish_setup()
@@ -217,27 +206,12 @@ def _add_members(learner: Any, stop_signal: StopSignal, fit: Callable[[], object
     with preserve_attributes(learner, "n_estimators", "warm_start"):
         n_jobs = effective_n_jobs(learner.n_jobs)
         advance_until(stop_signal, learner.n_estimators, advance_to, first_steps=n_jobs)
-    recorder.show(unless=_is_about_warm_start)
-
-
-def _is_about_warm_start(warning: warnings.WarningMessage) -> bool:
-    """Return whether a warning is about `warm_start`, which the user did not set.
-
-    Balanced class weights warn that every call needs all rows, and every call gets them. scikit-learn has no category
-    of its own for this warning, so its text must tell.
-    """
-    return "warm_start" in str(warning.message)
+    # Balanced class weights warn that every call needs all rows, and every call gets them.
+    recorder.show(unless=lambda warning: "warm_start" in str(warning.message))
 
 
 def takes_validation_set(learner: Any) -> bool:
-    """Return whether a booster, or the last step of a pipeline, stops early by a score on validation rows.
-
-    Examples
-    --------
-    >>> from lightgbm import LGBMClassifier
-    >>> takes_validation_set(LGBMClassifier(early_stopping_rounds=5)), takes_validation_set(LGBMClassifier())
-    (True, False)
-    """
+    """Return whether a booster, or the last step of a pipeline, stops early by a score on validation rows."""
     last = learner.steps[-1][1] if isinstance(learner, Pipeline) and learner.steps else learner
     if not hasattr(last, "get_params") or not has_fit_parameter(last, _ARGUMENT):
         return False
@@ -258,18 +232,9 @@ def add_validation_set(fit_params: Mapping[str, Any], X: Any, y: Array) -> dict[
 def pass_validation_set(
     learner: Any, params: Mapping[str, Any], y: Array, earlier_steps: Pipeline | None = None
 ) -> dict[str, Any]:
-    """Return the arguments of a learner's `fit`, with validation rows in the form that it takes, if it takes them.
+    """Return the arguments of a learner's `fit`, with rows of `add_validation_set` in the form that it takes, if any.
 
-    Parameters
-    ----------
-    learner : estimator
-        The learner.
-    params : dict
-        From `add_validation_set`.
-    y : array
-        The training labels or values.
-    earlier_steps : Pipeline, optional
-        The fitted steps before the learner, in a pipeline.
+    `y` holds the training labels or values; `earlier_steps` are the fitted steps before the learner, in a pipeline.
     """
     others, rows = dict(params), params.get(_ARGUMENT)
     if not isinstance(rows, LabeledRows):
@@ -284,5 +249,7 @@ def pass_validation_set(
         # The last step gets them as they are, and this function is called again there.
         return {**others, f"{learner.steps[-1][0]}__{_ARGUMENT}": rows}
     others[_ARGUMENT] = [(earlier_steps.transform(rows.X) if earlier_steps else rows.X, rows.y)]
-    # Unless it is told not to, XGBoost prints a score for every tree.
-    return others | ({"verbose": False} if type(learner).__module__.startswith("xgboost") else {})
+    if type(learner).__module__.startswith("xgboost"):
+        # Unless it is told not to, it prints a score for every tree.
+        others["verbose"] = False
+    return others

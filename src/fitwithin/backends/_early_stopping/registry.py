@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Protocol
@@ -71,49 +71,24 @@ def register_early_stopping(learner_class: type, early_stopping: EarlyStoppingFi
 
 
 def knows_steps(learner: Any) -> bool:
-    """Return whether the learner can stop early, and knows the number of its steps before it begins.
-
-    Examples
-    --------
-    >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from sklearn.linear_model import SGDClassifier
-    >>> knows_steps(RandomForestClassifier()), knows_steps(SGDClassifier())
-    (True, False)
-    """
+    """Return whether the learner can stop early, and knows the number of its steps before it begins."""
     return _find(learner)[1]
 
 
 def find_early_stopping(learner: Any) -> EarlyStoppingFit | None:
-    """Return the function that fits this learner and can stop early; None if there is none.
-
-    Examples
-    --------
-    >>> from sklearn.ensemble import RandomForestClassifier
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> find_early_stopping(RandomForestClassifier()) is None
-    False
-    >>> find_early_stopping(DecisionTreeClassifier()) is None
-    True
-    """
+    """Return the function that fits this learner and can stop early; None if there is none."""
     return _find(learner)[0]
 
 
 def find_traits(learner: Any) -> LearnerTraits:
-    """Return what is known of a learner, or of the last step of a pipeline; the defaults if it is not listed.
-
-    Examples
-    --------
-    >>> from sklearn.svm import SVC
-    >>> find_traits(SVC()).growth
-    1.75
-    """
+    """Return what is known of a learner, or of the last step of a pipeline; the defaults if it is not listed."""
     return next((known.traits for known in _list_families(find_inner_learner(learner))), LearnerTraits())
 
 
-def _list_families(learner: Any) -> Iterator[_KnownLearner]:
-    """Yield the families of a learner and its parents."""
-    families = (KNOWN_LEARNERS.get(name_family(cls)) for cls in type(learner).__mro__)
-    return (known for known in families if known is not None)
+def _list_families(learner: Any) -> list[_KnownLearner]:
+    """Return what is known of a learner and its parents."""
+    names = map(name_family, type(learner).__mro__)
+    return [KNOWN_LEARNERS[name] for name in names if name in KNOWN_LEARNERS]
 
 
 def _find(learner: Any) -> tuple[EarlyStoppingFit | None, bool]:
@@ -124,7 +99,7 @@ def _find(learner: Any) -> tuple[EarlyStoppingFit | None, bool]:
             return _REGISTERED[cls]
     for cls in classes:
         known = KNOWN_LEARNERS.get(name_family(cls))
-        if known is None or known.fit is None or not (known.condition is None or known.condition(learner)):
+        if known is None or known.fit is None or not known.condition(learner):
             continue
         if known.inner is None:
             return known.fit, known.knows_steps
@@ -135,16 +110,7 @@ def _find(learner: Any) -> tuple[EarlyStoppingFit | None, bool]:
 
 
 def find_inner_learner(learner: Any) -> Any:
-    """Return the learner inside of wrappers: the last step of a pipeline, and so on.
-
-    Examples
-    --------
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> from sklearn.svm import SVC
-    >>> find_inner_learner(make_pipeline(StandardScaler(), SVC()))
-    SVC()
-    """
+    """Return the learner inside of wrappers: the last step of a pipeline, and so on."""
     inner = next((known.inner for known in _list_families(learner) if known.inner is not None), None)
     return learner if inner is None else find_inner_learner(inner(learner))
 
@@ -163,28 +129,17 @@ def name_family(cls: type) -> str:
 
 @dataclass(frozen=True)
 class _KnownLearner:
-    """What is known of a family of learners; the functions import its library when they are called.
-
-    Parameters
-    ----------
-    traits : LearnerTraits
-        What its fits cost and bring, before the first one.
-    fit : callable or None
-        An early-stopping fit; of a wrapper, one that takes the `inner_fit` of the learner inside. None if it cannot be
-        stopped early.
-    condition : callable or None
-        Returns whether a learner's settings allow `fit`; None if all do.
-    inner : callable or None
-        Returns the learner inside a wrapper, which is the one to stop. Its fit travels with the wrapper's, since
-        another process does not know the learners that were registered in this one.
-    knows_steps : bool
-        False for solvers that converge: their largest number of steps says little.
-    """
+    """What is known of a family of learners; the functions import its library when they are called."""
 
     traits: LearnerTraits = field(default_factory=LearnerTraits)
+    # The early-stopping fit; that of a wrapper also takes the `inner_fit` of the learner inside.
     fit: Callable[..., None] | None = None
-    condition: Callable[[Any], bool] | None = None
+    # Whether a learner's settings allow `fit`.
+    condition: Callable[[Any], bool] = lambda _: True
+    # Returns the learner inside a wrapper, which is the one to stop. Its fit travels with the wrapper's, since another
+    # process does not know the learners that were registered in this one.
     inner: Callable[[Any], Any] | None = None
+    # Solvers that converge do not: their largest number of steps says little.
     knows_steps: bool = True
 
 

@@ -12,7 +12,6 @@ from fitwithin._core.records import FitLimits
 # Longest time of a stop signal in seconds, about thirty years; keeps differences of `seconds_left` finite.
 _MAX_SECONDS = 1e9
 
-
 # Steps and their seconds before a fit is projected: the first step is special, and short ones may be slow by chance.
 _MEASURED_STEPS = 4
 _MEASURED_SECONDS = 0.05
@@ -36,15 +35,15 @@ class StopSignal:
     Attributes
     ----------
     skipped_seconds : float
-        Estimated time of the steps that the fit skipped; 0 for a complete fit. `steps` sets it. A fit that does not use
-        `steps` sets it itself. It is used to predict the time of a complete fit.
+        Estimated time of the steps that the fit skipped; 0 for a complete fit. It predicts the time of a complete fit.
+        `steps` sets this and the other attributes; a fit that does not use `steps` sets what it knows.
     n_steps, planned_steps : int or None
-        Steps that were taken, and those of a complete fit, at most; None if they are unknown. `steps` sets them.
+        Steps that were taken, and those of a complete fit, at most; None if they are unknown.
     gave_up : bool
         Whether the fit was projected to take longer than `give_up_over`, and ended.
     setup_seconds : float or None
-        Seconds from the start of the fit until its first step: the part that nothing can stop, such as binning. `steps`
-        sets it. A fit that does not use `steps` calls `finish_setup`, or sets it itself; None if it does neither.
+        Seconds from the start of the fit until its first step: the part that nothing can stop, such as binning.
+        `finish_setup` sets it too.
 
     See Also
     --------
@@ -94,40 +93,14 @@ class StopSignal:
         self._start = self._clock()
 
     def finish_setup(self, seconds_left: float | None = None) -> None:
-        """Set `setup_seconds`; call it when the first step begins.
-
-        Parameters
-        ----------
-        seconds_left : float, optional
-            What `seconds_left` returned, or would have returned, when the first step began; by default now.
-
-        Examples
-        --------
-        >>> from fitwithin.testing import FakeClock
-        >>> clock = FakeClock()
-        >>> stop_signal = StopSignal(10, clock=clock)
-        >>> clock.advance(4)
-        >>> stop_signal.finish_setup()
-        >>> stop_signal.setup_seconds
-        4.0
-        """
+        """Set `setup_seconds`; `seconds_left` is what that method returned as the first step began, by default now."""
         began = self._clock() if seconds_left is None else self._end - seconds_left
         self.setup_seconds = max(0.0, began - self._start)
 
     def steps(self, max_steps: int) -> Iterator[int]:
         """Yield step numbers until the time is up, and set `skipped_seconds` for the remaining steps.
 
-        The time before the first step becomes `setup_seconds`.
-
-        Parameters
-        ----------
-        max_steps : int
-            Number of steps of a complete fit.
-
-        Yields
-        ------
-        int
-            Number of the next step, starting at 0. The first is yielded even if the time is up.
+        The first of `max_steps`, number 0, is yielded even if the time is up.
 
         Examples
         --------
@@ -148,17 +121,7 @@ class StopSignal:
             yield number
 
     def ends_after(self, n_steps: int, max_steps: int, step_seconds: float, is_late: bool) -> bool:
-        """Count the steps, and return whether the fit ends before the others: it is late, or gives up.
-
-        Parameters
-        ----------
-        n_steps, max_steps : int
-            Steps that were taken, and those of a complete fit.
-        step_seconds : float
-            Seconds of each of the others.
-        is_late : bool
-            Whether there is no time for another step.
-        """
+        """Count the steps, and return whether the fit ends before the others, of `step_seconds` each."""
         self.count_steps(n_steps)
         skipped_seconds = max(0, max_steps - n_steps) * step_seconds
         is_measured = n_steps >= _MEASURED_STEPS and n_steps * step_seconds >= _MEASURED_SECONDS
@@ -176,13 +139,7 @@ class StopSignal:
 
 
 def make_stop_signal(limits: FitLimits, clock: Callable[[], float] = time.monotonic) -> StopSignal | None:
-    """Return the signal for a fit; None if nothing but the deadline ends it.
-
-    Examples
-    --------
-    >>> make_stop_signal(FitLimits(kill_after=5)) is None, make_stop_signal(FitLimits(stop_after=10)) is None
-    (True, False)
-    """
+    """Return the signal for a fit; None if nothing but the deadline, or `kill_after`, ends it."""
     if limits.stop_after is None and limits.give_up_over is None:
         return None
     seconds = _MAX_SECONDS if limits.stop_after is None else limits.stop_after
@@ -194,27 +151,7 @@ class StepTimer:
 
     A fit that knows when its first step begins calls `begin_steps`. Otherwise the first step is not timed, because the
     setup of the fit counts towards it: the setup is then what the first step took longer than the mean of the later
-    ones, unless the fit called `StopSignal.finish_setup` itself.
-
-    Parameters
-    ----------
-    stop_signal : StopSignal
-        Time left. Its `setup_seconds` and steps are set at each step, its `skipped_seconds` when there is no time for
-        another.
-    max_steps : int, default=0
-        Steps of a complete fit; 0 if the number is unknown.
-
-    Examples
-    --------
-    >>> from fitwithin.testing import FakeClock
-    >>> clock = FakeClock()
-    >>> timer = StepTimer(StopSignal(10, clock=clock))
-    >>> clock.advance(5)
-    >>> timer.finish_step()
-    True
-    >>> clock.advance(3)
-    >>> timer.finish_step()
-    False
+    ones, unless the fit called `StopSignal.finish_setup` itself. `max_steps` is 0 if it is unknown.
     """
 
     def __init__(self, stop_signal: StopSignal, max_steps: int = 0) -> None:
@@ -256,17 +193,6 @@ def preserve_attributes(learner: Any, *names: str) -> Iterator[None]:
     """Restore these attributes of the learner at the end, also after an error; methods are those of its class again.
 
     They are read as attributes because `get_params` of a user's subclass may not list all of them.
-
-    Examples
-    --------
-    >>> from sklearn.dummy import DummyClassifier
-    >>> learner = DummyClassifier(strategy="prior")
-    >>> with preserve_attributes(learner, "strategy", "fit"):
-    ...     learner.strategy, learner.fit = "uniform", lambda X, y: "not fitted"
-    ...     learner.fit([[0]], [0])
-    'not fitted'
-    >>> learner.fit([[0]], [0]).strategy
-    'prior'
     """
     before, own = {name: getattr(learner, name) for name in names}, set(vars(learner))
     try:
