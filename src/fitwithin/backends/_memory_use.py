@@ -16,42 +16,35 @@ import psutil
 from fitwithin._core.exceptions import LearnerDied, OutOfMemory
 
 _FIELD = re.compile(rb"^(VmHWM|VmRSS|RssAnon|RssFile|RssShmem|VmSwap):\s*(\d+) kB", re.MULTILINE)
-
 _EXACT_FIELD = re.compile(rb"^(?:Pss_Anon|SwapPss):\s*(\d+) kB", re.MULTILINE)
+
+_MAPPED_INODE = re.compile(rb" (\d+) +/dev/shm/")
 
 _SHARED_MEMORY = "/dev/shm"
 """Where Linux shows named blocks of shared memory, such as those of `multiprocessing.shared_memory`."""
 
-_MAPPED_INODE = re.compile(rb" (\d+) +/dev/shm/")
-
 
 @dataclass(frozen=True)
 class MemoryUse:
-    """Bytes of anonymous memory of one process, swapped out or not.
-
-    Parameters
-    ----------
-    now : int
-        At present.
-    peak_resident : int
-        At most since the process started, or since `reset_peak`, memory with a file behind it included.
-    file_backed : int
-        Resident memory with a file behind it at present: programs, and rows that processes share.
-    """
+    """Bytes of memory of one process: anonymous memory `now`, swapped out or not."""
 
     now: int
+    # At most since the process started, or since `reset_peak`, memory with a file behind it included.
     peak_resident: int
+    # At present: programs, and rows that processes share.
     file_backed: int
 
 
 def read_memory_use(pid: int) -> MemoryUse | None:
     """Return the anonymous memory of a process, in about 50 microseconds on Linux; None if the process is gone."""
-    if sys.platform != "linux":
-        return _read_by_psutil(pid)
     try:
+        if sys.platform != "linux":
+            # The memory that no other process shares.
+            now = int(psutil.Process(pid).memory_full_info().uss)
+            return MemoryUse(now, now, 0)
         with open(f"/proc/{pid}/status", "rb") as file:
             fields = {name: int(number) << 10 for name, number in _FIELD.findall(file.read())}
-    except OSError:
+    except (OSError, psutil.Error):
         return None
     if not fields.get(b"VmRSS", 0) + fields.get(b"VmSwap", 0):
         # A process that has ended, and was not waited for yet; gVisor gives it 0 bytes.
@@ -59,15 +52,6 @@ def read_memory_use(pid: int) -> MemoryUse | None:
     # A sandbox such as gVisor does not tell anonymous memory from other memory.
     now = fields.get(b"RssAnon", fields[b"VmRSS"]) + fields.get(b"VmSwap", 0)
     return MemoryUse(now, fields.get(b"VmHWM", 0), fields.get(b"RssFile", 0) + fields.get(b"RssShmem", 0))
-
-
-def _read_by_psutil(pid: int) -> MemoryUse | None:
-    try:
-        # The memory that no other process shares.
-        now = int(psutil.Process(pid).memory_full_info().uss)
-    except psutil.Error:
-        return None
-    return MemoryUse(now, now, 0)
 
 
 def read_exact_memory(pid: int) -> int:
@@ -145,28 +129,15 @@ much more, by the number of threads, of processes and of pages."""
 
 
 class MemoryWatch:
-    """Measure a process and its descendants while they work, and say when they take too much.
+    """Measure a process and its descendants while they work, and say when they take more than `limit` bytes together.
 
-    Parameters
-    ----------
-    pid : int
-        The learner's process.
-    limit : int or None, default=None
-        Bytes that they may take together.
-    others_blocks : frozenset of str, default=frozenset()
-        Blocks of shared memory that were there before: they are not theirs.
-
-    Attributes
-    ----------
-    peak : int or None
-        Most bytes since `begin`; None before the first look, or if the process could not be measured.
-    before : int or None
-        Bytes at `begin`.
+    The blocks of shared memory that were there before, `others_blocks`, are not theirs.
     """
 
     def __init__(self, pid: int, limit: int | None = None, others_blocks: frozenset[str] = frozenset()) -> None:
         self.pid = pid
         self.limit = math.inf if limit is None else limit
+        # Most bytes since `begin`, and those at `begin`; None if the process could not be measured.
         self.peak: int | None = None
         self.before: int | None = None
         self._now = 0
@@ -179,7 +150,7 @@ class MemoryWatch:
         self._seconds = math.inf
         self._request_start = 0.0
         self._others_blocks = self._listed_blocks = others_blocks
-        self._blocks: set[str] = set()
+        self._blocks: frozenset[str] = frozenset()
 
     def begin(self, seconds: float | None = None) -> None:
         """Begin anew: what follows has a peak of its own, and takes at most `seconds` for each request."""
@@ -201,15 +172,7 @@ class MemoryWatch:
         return max(_MIN_LOOK_SECONDS, min(LOOK_SECONDS, of_memory, of_request))
 
     def look(self) -> None:
-        """Measure once, and compare.
-
-        Raises
-        ------
-        OutOfMemory
-            If the processes take more than the limit.
-        LearnerDied
-            If the request takes more than its seconds; the runner then kills the process.
-        """
+        """Measure once; raise OutOfMemory above the limit, or LearnerDied after the seconds of the request."""
         if time.monotonic() - self._request_start > self._seconds:
             raise LearnerDied(f"it was stopped after {self._seconds:.3g} s, its share of the time")
         self.measure()
@@ -221,11 +184,17 @@ class MemoryWatch:
         own = read_memory_use(self.pid)
         if own is None:
             return
-        children = [memory.now for pid in self._find_children() if (memory := read_memory_use(pid)) is not None]
+        start = time.monotonic()
+        if start >= self._next_search:
+            self._children = find_descendants(self.pid)
+            self._next_search = _next_turn(start)
+        children = [memory.now for pid in self._children if (memory := read_memory_use(pid)) is not None]
         counted = own.now + sum(children)
-        if children and counted > self.limit:
+        start = time.monotonic()
+        if children and counted > self.limit and start >= self._next_exact:
             # Children that were forked share pages with the process, and each counts them.
-            self._measure_sharing(counted)
+            self._counted_once = min(1.0, sum(map(read_exact_memory, [self.pid, *self._children])) / counted)
+            self._next_exact = _next_turn(start)
         if (listed := list_shared_blocks()) != self._listed_blocks:
             self._listed_blocks = listed
             self.find_blocks()
@@ -242,22 +211,7 @@ class MemoryWatch:
         new = list_shared_blocks() - self._others_blocks - self._blocks
         if new:
             self._blocks |= find_mapped_blocks(new, [self.pid, *find_descendants(self.pid)])
-        return frozenset(self._blocks)
-
-    def _find_children(self) -> list[int]:
-        start = time.monotonic()
-        if start >= self._next_search:
-            self._children = find_descendants(self.pid)
-            self._next_search = _next_turn(start)
-        return self._children
-
-    def _measure_sharing(self, counted: int) -> None:
-        """Measure exactly how much of the counted memory is there, unless the last exact measurement was just now."""
-        start = time.monotonic()
-        if start < self._next_exact:
-            return
-        self._counted_once = min(1.0, sum(map(read_exact_memory, [self.pid, *self._children])) / counted)
-        self._next_exact = _next_turn(start)
+        return self._blocks
 
 
 def _next_turn(start: float) -> float:

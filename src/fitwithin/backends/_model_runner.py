@@ -33,12 +33,7 @@ FIRST_PIECE_ROWS = 256
 
 
 def rows_per_piece(row_bytes: int) -> int:
-    """Return the number of rows that an exam reads at a time.
-
-    Parameters
-    ----------
-    row_bytes : int
-        Bytes of one row's features; 0 if unknown.
+    """Return the number of rows that an exam reads at a time; `row_bytes` is 0 if unknown.
 
     Examples
     --------
@@ -55,17 +50,8 @@ def split_exam(
 ) -> Iterator[slice]:
     """Yield the pieces of an exam, one after the other, while there is time to predict them.
 
-    Parameters
-    ----------
-    n_rows : int
-        Rows of the exam.
-    piece_rows : int
-        Most rows of a piece.
-    seconds : float, optional
-        Most seconds of all pieces. The first is small, and yielded in any case; another at most doubles the rows, and
-        should end in time.
-    clock : callable, default=time.monotonic
-        Returns the time in seconds.
+    With a limit of `seconds`, the first is small, and yielded in any case; another at most doubles the rows, and should
+    end in time.
 
     Examples
     --------
@@ -89,21 +75,7 @@ def split_exam(
 
 
 class ModelRunner:
-    """Fit a learner and examine the model.
-
-    Parameters
-    ----------
-    learner : estimator
-        Fitted in place.
-    scoring : Scoring
-        Decides which predictions are wrong, and how the model is scored.
-
-    Attributes
-    ----------
-    model : estimator
-        The learner, fitted or not.
-    warnings : list of WarningMessage
-        Warnings of the last fit.
+    """Fit a learner in place, and examine the model.
 
     Examples
     --------
@@ -132,11 +104,7 @@ class ModelRunner:
         stop_signal: StopSignal | None = None,
         early_stopping: EarlyStoppingFit | None = None,
     ) -> FitReport:
-        """Fit the learner and record its warnings.
-
-        The fit stops early at `stop_signal` if `early_stopping` knows how to stop this learner. The report knows the
-        learner's own seconds, and nothing of memory and exams.
-        """
+        """Fit the learner and record its warnings; the report knows the learner's own seconds, not memory or exams."""
         params = pass_validation_set(self.model, {**rows.row_params, **fit_params}, rows.y)
         takes_rows = takes_validation_set(self.model)
         # The early-stopping fit of a pipeline takes validation rows through its earlier steps.
@@ -164,10 +132,7 @@ class ModelRunner:
         )
 
     def partial_fit(self, rows: LabeledRows, batch: int, classes: Array | None) -> FitReport:
-        """Continue training by the learner's `partial_fit`, `batch` rows at a time.
-
-        The first call passes `classes`, as scikit-learn asks.
-        """
+        """Continue by the learner's `partial_fit`, `batch` rows at a time; the first call passes `classes`."""
         first_params = {} if classes is None or self._partially_fitted else {"classes": classes}
         with warnings.catch_warnings(record=True) as caught:
             start = time.monotonic()
@@ -183,34 +148,13 @@ class ModelRunner:
     def examine(
         self, pieces: Iterable[LabeledRows], purpose: Purpose = "mistakes", margins: bool = False
     ) -> ExamReport:
-        """Predict rows, compare, and score.
-
-        Parameters
-        ----------
-        pieces : iterable of LabeledRows
-            The rows, in pieces that fit into memory.
-        purpose : {"mistakes", "score", "validation", "holdout"}, default="mistakes"
-            What the exam is for; see `Exam`.
-        margins : bool, default=False
-            Whether to return margins; the model needs `predict_proba`.
-
-        Returns
-        -------
-        ExamReport
-            It knows the seconds of predicting and scoring, and nothing of memory.
-        """
+        """Predict rows, which come in pieces that fit into memory, compare, and score; see `Exam`."""
         answers, seconds = self.answer(pieces, margins)
         report = self.add_answers(answers, purpose)
         return replace(report, exam_seconds=seconds + report.exam_seconds)
 
     def answer(self, pieces: Iterable[LabeledRows], margins: bool = False) -> tuple[ExamPredictions, float]:
-        """Predict rows; see `examine`.
-
-        Returns
-        -------
-        tuple
-            What the score needs to know, for `add_answers` of this process or another one, and the seconds.
-        """
+        """Predict rows; return what `add_answers` of this process, or of another one, needs, and the seconds."""
         parts: list[ExamPredictions] = []
         seconds = 0.0
         for piece in pieces:
@@ -222,23 +166,22 @@ class ModelRunner:
         return replace(ExamPredictions.join(parts), model=None), seconds
 
     def add_answers(self, answers: ExamPredictions, purpose: Purpose = "mistakes") -> ExamReport:
-        """Count an exam that was held with this model; compare and score, see `examine`."""
+        """Count an exam that was held with this model; compare and score."""
         start = time.monotonic()
         answers = replace(answers, model=self.model)
         self._exams.append(answers)
         wrong = self._scoring.find_mistakes(answers)
-        scored = {} if purpose == "mistakes" else self._score_exam(answers, purpose)
-        seconds = time.monotonic() - start
-        return ExamReport(wrong, 0.0, seconds, answers.margins, unpredicted=answers.unpredicted, **scored)
-
-    def _score_exam(self, answers: ExamPredictions, purpose: Purpose) -> dict[str, Any]:
-        """Return the score of an exam, and its influence, as the purpose asks."""
-        measured = self._scoring.measure(answers)
-        if purpose == "holdout":
-            return {"score": None if measured.problem else measured.estimate, "problem": measured.problem}
-        # Models can be compared without an interval.
-        problem = measured.problem if measured.is_undefined else None
-        return {"score": measured.estimate, "influence": measured.influence, "problem": problem}
+        report = ExamReport(wrong, 0.0, 0.0, answers.margins, unpredicted=answers.unpredicted)
+        if purpose != "mistakes":
+            measured = self._scoring.measure(answers)
+            problem, score, influence = measured.problem, measured.estimate, measured.influence
+            if purpose == "holdout":
+                score, influence = None if problem else score, None
+            elif not measured.is_undefined:
+                # Models can be compared without an interval.
+                problem = None
+            report = replace(report, score=score, influence=influence, problem=problem)
+        return replace(report, exam_seconds=time.monotonic() - start)
 
     def score(self, selected: Mask) -> ScoreReport:
         """Return the score over all examined rows, and over the selected ones among them."""
