@@ -71,7 +71,7 @@ def measure(X: Any, y: Any) -> LargeModelResult:
     start = time.monotonic()
     model = ExtraTreesClassifier(100, random_state=0).fit(X, y)
     plain = time.monotonic() - start
-    file = SharedFile.create()
+    file = SharedFile()
     PickledObject(model).write(file.fd)
     del model
     gc.collect()

@@ -17,7 +17,7 @@ from fitwithin.testing._backends import RecordingClassifier, make_pool, open_run
 def test_a_loaded_forest_predicts_the_same_after_its_file_is_closed():
     X = np.random.default_rng(0).random((200, 3))
     forest = RandomForestClassifier(5, random_state=0).fit(X, X[:, 0] > 0.5)
-    file = SharedFile.create()
+    file = SharedFile()
     PickledObject(forest).write(file.fd)
     saved = ProcessModel(file, save_seconds=0.0, load_seconds=0.0, warnings=[], n_bytes=file.n_bytes, begin_dump=None)
 

@@ -14,7 +14,7 @@ from fitwithin.backends._process.shared_memory import PickledObject, SharedFile,
 def test_loaded_arrays_are_equal_writable_and_private(large, monkeypatch):
     monkeypatch.setattr(shared_memory, "_MIN_MAPPED_BYTES", 0 if large else 1 << 30)
     model = {"weights": np.arange(10.0), "empty": np.zeros((0, 3)), "fortran": np.ones((3, 2), order="F"), "name": "x"}
-    file = SharedFile.create()
+    file = SharedFile()
     PickledObject(model).write(file.fd)
 
     first, second = load_pickle(file.fd), load_pickle(file.fd)
@@ -28,7 +28,7 @@ def test_loaded_arrays_are_equal_writable_and_private(large, monkeypatch):
 
 
 def test_arrays_are_stored_once():
-    file = SharedFile.create()
+    file = SharedFile()
     PickledObject(np.ones(1_000_000)).write(file.fd)
     size = os.fstat(file.fd).st_size
     file.close()
@@ -37,7 +37,7 @@ def test_arrays_are_stored_once():
 
 
 def test_a_small_model_holds_no_descriptor():
-    file = SharedFile.create()
+    file = SharedFile()
     PickledObject(np.arange(10)).write(file.fd)
     before = psutil.Process().num_fds()
 
@@ -49,7 +49,7 @@ def test_a_small_model_holds_no_descriptor():
 
 
 def test_a_file_can_hold_several_pickles():
-    file = SharedFile.create()
+    file = SharedFile()
     second = PickledObject({"first": np.arange(3)}).write(file.fd)
     end = PickledObject(["second", np.zeros(1000)]).write(file.fd, second)
 
@@ -63,7 +63,7 @@ def test_writing_can_be_stopped_between_pieces():
     def stop():
         raise TimeoutError
 
-    file = SharedFile.create()
+    file = SharedFile()
     with pytest.raises(TimeoutError):
         PickledObject(np.zeros(10)).write(file.fd, 0, stop)
     file.close()

@@ -38,7 +38,7 @@ def where(file):
 
 
 def test_a_file_without_a_name_is_created_in_the_best_place_there_is(origin):
-    file = SharedFile.create()
+    file = SharedFile()
 
     prefix = f"{tempfile.gettempdir()}/" if origin == "temporary folder" else "/memfd:fitwithin"
     assert where(file).startswith(prefix)
@@ -48,7 +48,7 @@ def test_a_file_without_a_name_is_created_in_the_best_place_there_is(origin):
 
 
 def test_a_file_without_a_name_holds_rows_and_models(origin):
-    file, model = SharedFile.create(), SharedFile.create()
+    file, model = SharedFile(), SharedFile()
     file.write_rows(np.arange(12.0).reshape(4, 3), 0)
     PickledObject({"weights": np.arange(5)}).write(model.fd)
 

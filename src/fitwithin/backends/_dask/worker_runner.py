@@ -19,7 +19,7 @@ from fitwithin.backends._process.backend import ProcessRunner
 from fitwithin.backends._process.connection import Request, WorkerSetup
 from fitwithin.backends._process.row_reader import RowLayout, RowPositions, RowSelection
 from fitwithin.backends._process.saved_model import PortableWarning
-from fitwithin.backends._process.shared_memory import SharedFile, create_files
+from fitwithin.backends._process.shared_memory import SharedFile
 from fitwithin.backends._process.shared_rows import BlockFile, SharedRows
 from fitwithin.backends._process.subprocesses import ProcessState
 
@@ -113,7 +113,7 @@ class ReceivedRows(SharedRows):
         self._budget = budget
         # Features that are no plain array have no column, and are pickled.
         self._is_plain = len(layout.columns) > 1 + len(layout.row_params) + (layout.index is not None)
-        self.files = create_files(len(layout.columns) + (not self._is_plain))
+        self.files = tuple(SharedFile() for _ in range(len(layout.columns) + (not self._is_plain)))
         self.forget()
 
     def forget(self) -> None:
@@ -223,7 +223,7 @@ class WorkerRunner(ProcessRunner):
 
 def write_model_file(body: bytes) -> SharedFile:
     """Return a file in memory that holds a pickled model."""
-    file = SharedFile.create()
+    file = SharedFile()
     file.write_rows(np.frombuffer(body, np.uint8), 0)
     return file
 

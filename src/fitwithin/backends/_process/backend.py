@@ -257,7 +257,7 @@ class ProcessRunner:
         """Save the newest model, and load it in a clean process first, unless one like it was."""
         start = self._budget.elapsed()
         with self._until_deadline():
-            file = SharedFile.create()
+            file = SharedFile()
         try:
             kinds, body_bytes = self._request(Request("save"), [file])
             with self._until_deadline():

@@ -29,17 +29,11 @@ class RowBlock:
 
 @dataclass(frozen=True, eq=False)
 class RowSelection:
-    """Where the rows of a fit or an exam lie.
+    """Where the rows of a fit or an exam lie."""
 
-    Parameters
-    ----------
-    index : slice or array of int
-        Their positions: a range, which is read without a copy, or any positions in any order.
-    blocks : tuple, default=()
-        Where the blocks of a table of frames lie, or the ends of those of a spool, after 0.
-    """
-
+    # A range, which is read without a copy, or any positions in any order.
     index: slice | Rows
+    # Where the blocks of a table of frames lie, or the ends of those of a spool, after 0.
     blocks: tuple[Any, ...] = ()
 
     @classmethod
@@ -71,20 +65,7 @@ class RowSelection:
 
 
 class RowPositions:
-    """The position of each row that has one.
-
-    Parameters
-    ----------
-    n_rows : int
-        Rows of the pool.
-
-    Examples
-    --------
-    >>> positions = RowPositions(1000)
-    >>> positions.set(np.array([999, 5]), np.array([0, 1]))
-    >>> positions.find(np.array([5, 6, 999]))
-    array([ 1, -1,  0], dtype=int32)
-    """
+    """The position of each row of a pool that has one."""
 
     def __init__(self, n_rows: int) -> None:
         # Zeroed memory costs nothing until it is written: 0 stands for no position.
@@ -113,48 +94,30 @@ class RowPositions:
 
 @dataclass(frozen=True, eq=False)
 class RowLayout:
-    """What a learner's process must know to read the shared files.
+    """What a learner's process must know to read the shared files."""
 
-    Parameters
-    ----------
-    columns : tuple of SharedColumn
-        One for each shared file: the target, the row_params, and the features if they are a plain array.
-    target : Target
-        Decodes the first column; holds no rows itself.
-    row_params : tuple of str
-        Names of the columns after the target.
-    tables : tuple of MappedFile
-        The features, if they have a file of their own, which follows those of the columns; two of a `StackedTable`.
-    spool : SpoolFormat or None
-        How the features of a data set on disk lie in the last file.
-    index : BlockIndex or None
-        The block of the data set that each row comes from. Without a spool, a column of row numbers follows the
-        row_params.
-    """
-
+    # One for each shared file: the target, the row_params, and the features if they are a plain array.
     columns: tuple[SharedColumn, ...]
+    # Decodes the first column; holds no rows itself.
     target: Target
     row_params: tuple[str, ...]
+    # Features that have files of their own, which follow those of the columns; two of a `StackedTable`.
     tables: tuple[MappedFile, ...] = ()
+    # How the features of a data set on disk lie in the last file.
     spool: SpoolFormat | None = None
+    # The block of the data set of each row. Without a spool, a column of row numbers follows the row_params.
     index: BlockIndex | None = None
 
 
 class RowReader:
-    """Read shared rows in the learner's process.
-
-    Parameters
-    ----------
-    layout : RowLayout
-        How the rows lie in the files.
-    files : tuple of int
-        Descriptors of the shared files.
-    """
+    """Read shared rows in the learner's process."""
 
     def __init__(self, layout: RowLayout, files: tuple[int, ...]) -> None:
         self._layout = layout
         self._files = files
-        self._mapped = self._open_mapped()
+        # Features that have a file of their own.
+        tables = [table.open(file) for table, file in zip(layout.tables, files[len(layout.columns) :], strict=False)]
+        self._mapped: Any = StackedTable(*tables) if len(tables) == 2 else next(iter(tables), None)
         self._spool = None if layout.spool is None else layout.spool.open(files[-1])
 
     def read(self, selection: RowSelection) -> LabeledRows:
@@ -184,12 +147,6 @@ class RowReader:
         for piece in split_exam(n_rows, size, seconds):
             # Only an interval needs the blocks that the rows come from.
             yield self._read(selection.take(piece), blocks, self._layout.index)
-
-    def _open_mapped(self) -> Any:
-        """Map the features that have a file of their own; None if they have none."""
-        files = self._files[len(self._layout.columns) :]
-        tables = [table.open(file) for table, file in zip(self._layout.tables, files, strict=False)]
-        return StackedTable(*tables) if len(tables) == 2 else next(iter(tables), None)
 
     def _row_bytes(self) -> int:
         if self._mapped is not None:

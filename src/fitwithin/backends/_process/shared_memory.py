@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType
-from typing import Any, Self
+from typing import Any
 
 import cloudpickle
 import numpy as np
@@ -25,8 +25,6 @@ import numpy.typing as npt
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.target import Array
 from fitwithin._core.temporary_file import write_at
-
-_UINT64 = struct.Struct("!Q")
 
 _ALIGNMENT_BYTES = 64
 """Arrays begin at multiples of this, a cache line."""
@@ -55,23 +53,15 @@ def _create_anonymous_file() -> int:
 
 
 class SharedFile:
-    """A file without a name that this process writes and a learner's process maps.
+    """A file that this process writes and a learner's process maps: a new one without a name, or one that is open.
 
     It is gone with its last owner: even a kill leaves nothing behind.
-
-    Parameters
-    ----------
-    fd : int
-        Its descriptor, which this object owns.
     """
 
-    def __init__(self, fd: int) -> None:
-        self.fd = fd
+    fd = -1
 
-    @classmethod
-    def create(cls) -> Self:
-        """Create an empty file."""
-        return cls(_create_anonymous_file())
+    def __init__(self, fd: int | None = None) -> None:
+        self.fd = _create_anonymous_file() if fd is None else fd
 
     @property
     def n_bytes(self) -> int:
@@ -98,17 +88,6 @@ class SharedFile:
         descriptor, self.fd = self.fd, -1
         if descriptor >= 0:
             os.close(descriptor)
-
-
-def create_files(count: int) -> tuple[SharedFile, ...]:
-    """Create empty files; those of a failed call close themselves."""
-    return tuple(SharedFile.create() for _ in range(count))
-
-
-def unmap_pages(mapped: Array) -> None:
-    """Let go of the pages of an array from `SharedFile.map_array`, where the system can; the file keeps them."""
-    if isinstance(mapped.base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-        mapped.base.madvise(mmap.MADV_DONTNEED)
 
 
 @dataclass(frozen=True)
@@ -139,42 +118,24 @@ class SharedColumn:
 class PickledObject:
     """An object, pickled by cloudpickle; its arrays are not copied before they are written.
 
-    Parameters
-    ----------
-    value : object
-        What to pickle.
-
-    Attributes
-    ----------
-    n_bytes : int
-        Size of all.
-    body_bytes : int
-        Size without the arrays.
-    kinds : set of str
-        Names of the types, classes and functions that it takes to unpickle it.
+    Unpickling takes the types, classes and functions in `kinds`. Without its arrays it has `body_bytes`.
     """
 
     def __init__(self, value: Any) -> None:
         buffers: list[pickle.PickleBuffer] = []
         body = io.BytesIO()
         pickler = _KindPickler(body, protocol=5, buffer_callback=buffers.append)
+        self.kinds: set[str] = set()
+        pickler.kinds = self.kinds
         pickler.dump(value)
         self._parts = [body.getbuffer(), *(buffer.raw() for buffer in buffers)]
         self.n_bytes = sum(part.nbytes for part in self._parts)
         self.body_bytes = self._parts[0].nbytes
-        self.kinds = pickler.kinds
 
     def write(self, fd: int, offset: int = 0, before_write: Callable[[], None] = lambda: None) -> int:
-        """Write it to a file, and return where it ends.
-
-        Parameters
-        ----------
-        fd, offset : int
-            The file, and where to begin.
-        before_write : callable, optional
-            Called before each write of at most 32 MB; may raise.
-        """
-        header = b"".join(map(_UINT64.pack, (len(self._parts), *(part.nbytes for part in self._parts))))
+        """Write it to a file, and return where it ends; `before_write` may raise before each write of at most 32 MB."""
+        n_parts = len(self._parts)
+        header = struct.pack(f"!{1 + n_parts}Q", n_parts, *(part.nbytes for part in self._parts))
         for part in (memoryview(header), *self._parts):
             for start in range(0, part.nbytes, _MAX_WRITE_BYTES):
                 before_write()
@@ -187,9 +148,7 @@ class PickledObject:
 class _KindPickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle ships no types
     """Note what is pickled, except for what is built in."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.kinds: set[str] = set()
+    kinds: set[str]
 
     def reducer_override(self, obj: Any) -> Any:
         kind = obj if isinstance(obj, (type, FunctionType, BuiltinFunctionType)) else type(obj)
@@ -203,10 +162,10 @@ def load_pickle(fd: int, offset: int = 0) -> Any:
     content = memoryview(mapped)[offset:]
     if len(mapped) <= _MIN_MAPPED_BYTES:
         content = memoryview(bytearray(content))
-    n_parts = _UINT64.unpack_from(content)[0]
-    sizes = [_UINT64.unpack_from(content, _UINT64.size * (1 + part))[0] for part in range(n_parts)]
-    start = _align(_UINT64.size * (1 + n_parts))
-    parts = []
+    (n_parts,) = struct.unpack_from("!Q", content)
+    header = struct.Struct(f"!{1 + n_parts}Q")
+    _, *sizes = header.unpack_from(content)
+    start, parts = _align(header.size), []
     for size in sizes:
         parts.append(content[start : start + size])
         start += _align(size)
@@ -219,15 +178,7 @@ def _align(size: int) -> int:
 
 @dataclass(frozen=True)
 class MappedFile:
-    """An array that is a part of a file.
-
-    Parameters
-    ----------
-    path : str
-        The file's name.
-    offset, shape, strides, dtype
-        Where the array lies in the file.
-    """
+    """An array that is a part of a file, and where it lies there."""
 
     path: str
     offset: int
@@ -239,23 +190,21 @@ class MappedFile:
     def find(cls, X: Array) -> tuple[MappedFile, SharedFile] | None:
         """Return the file that an array is a part of; None if another process would not see the same rows in it.
 
-        Raises
-        ------
-        UserInputError
-            If the file was cut short, so that reading the array would kill any process.
+        Raises UserInputError if the file was cut short, so that reading the array would kill any process.
         """
         root: Any = X
         while isinstance(getattr(root, "base", None), np.ndarray):
             root = root.base
         if not isinstance(root, np.memmap) or not isinstance(root.base, mmap.mmap):
             return None
-        found = cls(str(root.filename), root.offset + _address(X) - _address(root), X.shape, X.strides, X.dtype)
+        offset = root.offset + X.ctypes.data - root.ctypes.data
+        found = cls(str(root.filename), offset, X.shape, X.strides, X.dtype)
         found._refuse_if_cut_short(root.base.size())
         if root.mode == "c" or root.filename is None or min(X.strides) < 0:
             return None
         try:
             file = SharedFile(os.open(root.filename, os.O_RDONLY))
-            inode = _find_mapped_inode(_address(root))
+            inode = _find_mapped_inode(root.ctypes.data)
         except OSError:
             return None
         # The name may lead to another file by now. The device does not tell: layered file systems and volumes show one
@@ -278,11 +227,6 @@ class MappedFile:
                 "It was cut short after X was opened.",
                 "Write the file anew and open X again.",
             )
-
-
-def _address(array: Array) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address
 
 
 def _find_mapped_inode(address: int) -> int | None:

@@ -12,6 +12,7 @@ the map, and contiguous; all rows of the pool are the whole map. A learner gathe
 
 from __future__ import annotations
 
+import mmap
 import os
 import threading
 from abc import ABC, abstractmethod
@@ -28,14 +29,7 @@ from fitwithin._pools.block_pool import DiskPool
 from fitwithin._pools.pool import Pool, StackedTable, TablePool, has_fixed_row_size
 from fitwithin._pools.tables import take_rows
 from fitwithin.backends._process.row_reader import RowBlock, RowLayout, RowPositions, RowSelection
-from fitwithin.backends._process.shared_memory import (
-    MappedFile,
-    PickledObject,
-    SharedColumn,
-    SharedFile,
-    create_files,
-    unmap_pages,
-)
+from fitwithin.backends._process.shared_memory import MappedFile, PickledObject, SharedColumn, SharedFile
 
 _MAX_COPY_BYTES = 1 << 20
 """Bytes copied between two checks of the time, about a millisecond, so that copying never makes a session late."""
@@ -45,15 +39,7 @@ _UNMAPPED_CHUNKS = 32
 
 
 class SharedRows(ABC):
-    """Make rows of a pool readable for the learner's process.
-
-    Attributes
-    ----------
-    layout : RowLayout
-        How the rows lie in the files.
-    files : tuple of SharedFile
-        The shared files.
-    """
+    """Make rows of a pool readable for the learner's process, in files with a layout."""
 
     layout: RowLayout
     files: tuple[SharedFile, ...]
@@ -73,17 +59,7 @@ class SharedRows(ABC):
 
 
 def share_rows(pool: Pool, budget: Budget, n_readers: int = 1) -> SharedRows:
-    """Return the way to share this pool's rows.
-
-    Parameters
-    ----------
-    pool : Pool
-        The rows.
-    budget : Budget
-        Ends copying at the deadline.
-    n_readers : int, default=1
-        Learners' processes that read at the same time.
-    """
+    """Return the way to share this pool's rows with processes that read at the same time, until the deadline."""
     if isinstance(pool, DiskPool):
         return SpooledRows(pool)
     if not isinstance(pool, TablePool):
@@ -124,13 +100,13 @@ class MappedFileRows(SharedRows):
         tables, files = zip(*found, strict=True)
         *sources, _ = list_row_columns(pool)
         self.layout = replace(make_row_layout(pool, sources), tables=tables)
-        self.files = (*create_files(len(sources)), *files)
+        self.files = (*(SharedFile() for _ in sources), *files)
         for file, source in zip(self.files, sources, strict=False):
             file.write_rows(source, 0)
 
     def _prepare_copy(self, table: Array, first: int) -> tuple[MappedFile, SharedFile]:
         """Return a file for a table whose rows are copied as they are used; its first row has this number."""
-        file = SharedFile.create()
+        file = SharedFile()
         self._copied, self._first_copied = table, first
         self._map = file.map_array(table.shape, table.dtype)
         self._is_shared = np.zeros(len(table), dtype=np.bool_)
@@ -163,7 +139,7 @@ class RowMap(SharedRows):
         self.layout = make_row_layout(pool, self._sources)
         columns = self.layout.columns
         is_plain = has_fixed_row_size(pool.X)
-        self.files = create_files(len(columns) + (not is_plain))
+        self.files = tuple(SharedFile() for _ in range(len(columns) + (not is_plain)))
         self._column_files = self.files[: len(columns)]
         self._blocks = None if is_plain else BlockFile(budget, self.files[-1])
         self._maps = [
@@ -181,8 +157,8 @@ class RowMap(SharedRows):
         self._append(rows)
         if self._blocks is not None or not self._are_distinct(rows):
             return self._select(rows)
-        n_in_place = _common_prefix(self._row_at[: len(rows)], rows)
-        chunks = _split_chunks(rows, self._chunk_rows, self._budget, n_in_place)
+        misplaced = np.flatnonzero(self._row_at[: len(rows)] != rows)
+        chunks = _split_chunks(rows, self._chunk_rows, self._budget, int(next(iter(misplaced), len(rows))))
         for number, (start, chunk) in enumerate(chunks, 1):
             self._swap_in(chunk, start)
             if number % _UNMAPPED_CHUNKS == 0:
@@ -246,7 +222,8 @@ class RowMap(SharedRows):
         Otherwise they would be let go of at the deadline, all at once: 0.14 s for 3.8 GB.
         """
         for shared in self._maps:
-            unmap_pages(shared)
+            if isinstance(shared.base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+                shared.base.madvise(mmap.MADV_DONTNEED)
 
     def _set_positions(self, rows: Rows, positions: Rows) -> None:
         self._positions.set(rows, positions)
@@ -254,10 +231,7 @@ class RowMap(SharedRows):
 
 
 class AppendOnlyRowMap(RowMap):
-    """Rows that never move, for several learners' processes that read at the same time.
-
-    Its methods may be called by several threads.
-    """
+    """Rows that never move, for learners' processes that read at the same time, and threads that share rows."""
 
     def __init__(self, pool: TablePool, budget: Budget) -> None:
         super().__init__(pool, budget)
@@ -281,20 +255,7 @@ class AppendOnlyRowMap(RowMap):
 
 
 class BlockFile:
-    """Parts of a table whose rows differ in size, pickled one after the other into a file.
-
-    Parameters
-    ----------
-    budget : Budget
-        Ends writing at the deadline.
-    file : SharedFile
-        The file.
-
-    Attributes
-    ----------
-    blocks : list of RowBlock
-        Where the parts lie.
-    """
+    """Parts of a table whose rows differ in size, pickled one after the other into a file, until the deadline."""
 
     def __init__(self, budget: Budget, file: SharedFile) -> None:
         self._budget = budget
@@ -321,19 +282,8 @@ def _split_chunks(rows: Rows, chunk_rows: int, budget: Budget, start: int = 0) -
         yield first, rows[first : first + chunk_rows]
 
 
-def _common_prefix(left: Rows, right: Rows) -> int:
-    differs = left != right
-    return int(differs.argmax()) if differs.any() else len(right)
-
-
 class SpooledRows(SharedRows):
-    """Rows of a data set on disk, which the learner's process reads itself.
-
-    Parameters
-    ----------
-    pool : DiskPool
-        The rows; whoever opened it closes it.
-    """
+    """Rows of a data set on disk, which the learner's process reads itself; whoever opened the pool closes it."""
 
     def __init__(self, pool: DiskPool) -> None:
         self._pool = pool
