@@ -32,53 +32,22 @@ _MAX_DELAY_SECONDS = 0.3
 
 @dataclass(frozen=True)
 class LearnerTraits:
-    """What is known of a learner before its first fit.
+    """What is known of a learner before its first fit."""
 
-    Parameters
-    ----------
-    growth : float, default=1.1
-        Exponent of the seconds of a fit in its rows, at least.
-    first_growing_share : float, default=1.0
-        Share of the seconds of a first fit, on few rows, that grows with the rows.
-    model_growing_share : float, default=1.0
-        Share of the bytes of a first model that grows with the rows.
-    spread : float, default=0.2
-        Standard deviation of log(real / predicted) seconds, for each unit of log(rows) beyond the largest fit.
-    worth_share : float, default=1.0
-        Share of the steps after which a fit that stops early is nearly as good as a complete one.
-    least_share : float, default=0.0
-        Share of the steps below which a smaller fit is better than one that is cut short.
-    oversampling_pays : bool, default=False
-        Whether oversampling of misclassified rows gains on average over data sets.
-    later_step_cost : float, default=1.0
-        Seconds of a step, for each second of one of the first steps, by which a fit gave up.
-    exam_growth : float, default=0.0
-        Exponent of the seconds of an exam in the rows of the model, until two models show another one.
-    """
-
-    growth: float = DEFAULT_GROWTH
-    first_growing_share: float = 1.0
-    model_growing_share: float = 1.0
+    growth: float = DEFAULT_GROWTH  # least exponent of the seconds of a fit in its rows
+    first_growing_share: float = 1.0  # of the seconds of a first fit, on few rows: it grows with the rows
+    model_growing_share: float = 1.0  # of the bytes of a first model: it grows with the rows
+    # Standard deviation of log(real / predicted) seconds, for each unit of log(rows) beyond the largest fit.
     spread: float = DEFAULT_SPREAD
-    worth_share: float = 1.0
-    least_share: float = 0.0
-    oversampling_pays: bool = False
-    later_step_cost: float = 1.0
-    exam_growth: float = 0.0
+    worth_share: float = 1.0  # of the steps, after which a fit that stops early is nearly as good as a complete one
+    least_share: float = 0.0  # of the steps, below which a smaller fit is better than one that is cut short
+    oversampling_pays: bool = False  # on average over data sets
+    later_step_cost: float = 1.0  # seconds of a step / those of one of the first steps, by which a fit gave up
+    exam_growth: float = 0.0  # exponent of the seconds of an exam in the rows of the model, until two models show it
 
 
 class CostModel:
     """Predict the seconds of lessons and exams of one learner from those it has finished.
-
-    Parameters
-    ----------
-    traits : LearnerTraits, optional
-        What is known of the learner.
-
-    Attributes
-    ----------
-    fits : FitCost
-        The seconds of training.
 
     Examples
     --------
@@ -151,13 +120,7 @@ class CostModel:
         }
 
     def restore(self, observations: Mapping[str, Any]) -> None:
-        """Learn from the `observations` of an earlier fit.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If they are not what `observations` returns.
-        """
+        """Learn from earlier `observations`; raise KeyError, TypeError or ValueError if they are something else."""
         self.fits.restore(observations)
         self._model_bytes.restore(observations["model_bytes"])
         self._save_and_load = {int(size): float(seconds) for size, seconds in observations["save_and_load_seconds"]}
@@ -181,16 +144,9 @@ class CostModel:
         return self.fits.setup_seconds(rows)
 
     def exam_seconds(self, rows: int, model_rows: int | None = None, *, cautious: bool = False) -> float:
-        """Predict the seconds of an exam.
+        """Predict the seconds of an exam of a model that was trained on `model_rows`; by default, of the last one.
 
-        Parameters
-        ----------
-        rows : int
-            Its rows.
-        model_rows : int, optional
-            Rows that the model was trained on; by default, those of the last one.
-        cautious : bool, default=False
-            Whether exams that grow with the rows of the model are taken to grow in proportion.
+        A cautious forecast takes exams that grow with the rows of the model to grow in proportion to them.
         """
         observed = self._exam_seconds_per_row.observed
         if not observed:

@@ -55,15 +55,7 @@ class SecondsByRows:
 
     Between two observed sizes, seconds are interpolated. Beyond them, they are a constant and a part that grows with a
     power of the rows, drawn through the largest two sizes. If these show that seconds grow faster, they follow a power
-    that lies between the two.
-
-    Parameters
-    ----------
-    growth : float, default=1.1
-        Exponent before anything is known.
-    first_growing_share : float, default=1.0
-        Share of the seconds of the first fit that is taken to grow with the rows, while it is the only one; more of
-        them, if it is a fit on many rows.
+    that lies between the two. While a fit is the only one, a share of its seconds is taken to grow with the rows.
 
     Examples
     --------
@@ -137,20 +129,6 @@ class FitCost:
     its own growth. The chance that a fit ends in time comes from the errors of this learner's earlier predictions, and
     is the smaller the more rows a fit has beyond those that were seen.
 
-    Parameters
-    ----------
-    growth : float, default=1.1
-        Exponent of fit time in rows, before fits show another one.
-    first_growing_share : float, default=1.0
-        Share of the steps' seconds that is taken to grow with the rows while a single size is known.
-    spread : float, default=0.2
-        Standard deviation of log(real / predicted) for each unit of log(rows) beyond the largest size.
-
-    Attributes
-    ----------
-    rows_so_far : int or None
-        Rows of the largest fit that counts for chances, while larger ones of another night are doubted.
-
     Examples
     --------
     >>> cost = FitCost(1.0)
@@ -170,21 +148,13 @@ class FitCost:
         # log(real / predicted) of every fit after the first, divided by its prior standard deviation.
         self._residuals: list[float] = []
         self._knows_an_end = False
+        # Rows of the largest fit that counts for chances, while larger ones of an earlier fit are doubted.
         self.rows_so_far: int | None = None
 
     def observe(self, rows: int, seconds: float, setup_seconds: float | None = None, *, is_guess: bool = False) -> None:
-        """Learn from a fit.
+        """Learn from a fit: the seconds to its end, which is a guess if it was stopped, and those before its steps.
 
-        Parameters
-        ----------
-        rows : int
-            Its rows.
-        seconds : float
-            Seconds that it took, or would have taken to its end.
-        setup_seconds : float, optional
-            Seconds before its first step.
-        is_guess : bool, default=False
-            Whether it was stopped, and its end is a guess, which tells nothing about the errors of predictions.
+        A guess tells nothing about the errors of predictions.
         """
         predicted = self.seconds(rows)
         if self._knows_an_end and not is_guess and max(seconds, predicted) > MIN_TELLING_SECONDS:
@@ -221,17 +191,7 @@ class FitCost:
         return self._setup.predict(rows) if self._setup.observed else None
 
     def chance_to_end(self, rows: int, within: float, share_of_steps: float = 1.0) -> float:
-        """Return the chance that a fit takes at most `within` seconds.
-
-        Parameters
-        ----------
-        rows : int
-            Its rows.
-        within : float
-            The seconds.
-        share_of_steps : float, default=1.0
-            Share of the steps that must end.
-        """
+        """Return the chance that a share of the steps of a fit takes at most `within` seconds."""
         if within <= 0:
             return 0.0
         expected = self._setup.predict(rows) + share_of_steps * self._steps.predict(rows)
@@ -260,13 +220,7 @@ class FitCost:
         }
 
     def restore(self, observations: Mapping[str, Any]) -> None:
-        """Learn from the `observations` of an earlier fit.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            If they are not what `observations` returns.
-        """
+        """Learn from earlier `observations`; raise KeyError, TypeError or ValueError if they are something else."""
         self._setup.restore(observations["setup_seconds"])
         self._steps.restore(observations["step_seconds"])
         self._residuals = [float(residual) for residual in observations["residuals"]]
@@ -279,11 +233,6 @@ class MemoryModel:
     A fit takes a fixed part and a part that grows with the rows, drawn through fits of two sizes. With one size
     only, all that the fit took beyond what its process had before grows with the rows. Beyond the largest fit
     the growing part grows as fast as it did between the two sizes, at least in proportion to the rows.
-
-    Parameters
-    ----------
-    limit : int or None, default=None
-        The memory limit in bytes.
 
     Examples
     --------

@@ -41,19 +41,7 @@ def find_error_share(less: int, more: int, exponent: float = ERROR_EXPONENT) -> 
 def find_promising_size(
     sizes: Iterable[int], trained: int, find_chance: Callable[[int], float], least_chance: float
 ) -> int:
-    """Return the size of a fit with the largest expected gain; 0 if none is likely enough to end.
-
-    Parameters
-    ----------
-    sizes : iterable of int
-        The sizes to choose from.
-    trained : int
-        Rows of the best model so far.
-    find_chance : callable
-        Returns the chance that a fit of this size ends in time.
-    least_chance : float
-        The least one that is enough.
-    """
+    """Return the size of a fit with the largest expected gain over `trained` rows; 0 if none is likely to end."""
     chances = {n_rows: find_chance(n_rows) for n_rows in sizes}
 
     def gain(n_rows: int) -> float:

@@ -28,30 +28,12 @@ def count_first_rows(deck: Deck, n_kept_back: int, most: int = _MAX_FIRST_ROWS) 
 
 
 class RowOrder:
-    """The rows in the order in which plain lessons take them, and the rows kept back.
-
-    Parameters
-    ----------
-    deck : Deck
-        Source of rows.
-    n_validation, n_holdout : int
-        Rows to keep back, unless the user chose some.
-    max_first : int, optional
-        Most rows of the first lesson.
-
-    Attributes
-    ----------
-    order : array of int
-        The rows that were dealt so far. A plain lesson takes the first ones, so that each holds those before it.
-    validation_set, holdout_rows : array of int
-        The rows of each exam for these purposes; where they would take too long, the first ones of them.
-    n_first : int
-        Rows of the first lesson, or of the best one of an earlier fit.
-    """
+    """The rows in the order in which plain lessons take them, and the rows kept back, unless the user chose some."""
 
     def __init__(self, deck: Deck, n_validation: int, n_holdout: int, max_first: int = _MAX_FIRST_ROWS) -> None:
         self.deck, self.costs, past = deck, deck.costs, deck.resume_point
         if past is None:
+            # The rows that were dealt so far. A plain lesson takes the first ones, so that each holds those before it.
             self.order = deck.opening(count_first_rows(deck, n_validation + n_holdout, max_first))
             if deck.validation_rows is not None and deck.holdout_rows is not None:
                 self.validation_set, self.holdout_rows = deck.validation_rows, deck.holdout_rows
@@ -63,6 +45,7 @@ class RowOrder:
             self.order = deck.take(past.lesson[~np.isin(past.lesson, kept_back)])
             deck.take(kept_back)
             self.validation_set, self.holdout_rows = past.validation_rows, past.holdout_rows
+        # Rows of the first lesson, or of the best one of an earlier fit.
         self.n_first = len(self.order)
 
     def list_rows(self, count: int) -> Rows:
@@ -77,17 +60,7 @@ class RowOrder:
         return len(self.order) + self.deck.left
 
     def make_exams(self, n_rows: int, seconds: float, *, has_holdout: bool = True) -> tuple[Exam, ...]:
-        """Return the exams of a model.
-
-        Parameters
-        ----------
-        n_rows : int
-            Validation rows, and holdout rows, if there are enough rows.
-        seconds : float
-            Most seconds of each exam.
-        has_holdout : bool, default=True
-            Whether the model is examined on holdout rows too.
-        """
+        """Return the exams of a model, each of the first `n_rows` rows and of at most some seconds."""
         # Of a data set on disk, more of them may have been read since.
         holdout_rows = self.holdout_rows if self.deck.holdout_rows is None else self.deck.holdout_rows
         n_holdout_rows = n_rows * len(holdout_rows) // max(1, len(self.holdout_rows)) if has_holdout else 0

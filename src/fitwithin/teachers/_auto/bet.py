@@ -69,15 +69,6 @@ def choose_measurement(state: TeachingState, n_bet: int, seconds: float) -> int:
 
     A learner that knows its steps begins a fit that may be too large, and gives it up after its first steps. Any other
     one fits a part of the rows of the bet.
-
-    Parameters
-    ----------
-    state : TeachingState
-        The lessons so far.
-    n_bet : int
-        Rows of the bet; 0 if there is none.
-    seconds : float
-        Seconds that measurements may still take.
     """
     costs, known = state.costs, state.costs.cost.fits.largest_known_rows
     if costs.knows_steps:
@@ -114,19 +105,11 @@ def _choose_look(state: TeachingState, n_bet: int, seconds: float) -> int:
 
 
 class SecondLearner:
-    """With `n_jobs`, the learner of the large bets, while the first one teaches smaller lessons beside it.
-
-    Attributes
-    ----------
-    state : TeachingState or None
-        The state of the lessons, once the first ones tell what a bet would take.
-    is_over : bool
-        Whether no bet follows.
-    """
+    """With `n_jobs`, the learner of the large bets, while the first one teaches smaller lessons beside it."""
 
     def __init__(self) -> None:
-        self.state: TeachingState | None = None
-        self.is_over = False
+        self.state: TeachingState | None = None  # once the first lessons tell what a bet would take
+        self.is_over = False  # whether no bet follows
 
     def teach(self, deck: Deck) -> Requests:
         """Teach bets once the first fits of the other learner tell what they would take."""

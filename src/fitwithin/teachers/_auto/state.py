@@ -28,34 +28,16 @@ _LEAST_SECONDS = 1e-3  # for a lesson: a learner that stops early takes at least
 
 
 class TeachingState(RowOrder):
-    """The rows in the order in which plain lessons take them, the rows kept back, and the best lesson.
-
-    Parameters
-    ----------
-    deck : Deck
-        Source of rows.
-
-    Attributes
-    ----------
-    n_trained : int
-        Rows of the largest plain lesson that has a model; 0 if there is none.
-    n_under_way : int
-        Rows of the last large lesson.
-    measuring_seconds : float
-        Seconds for fits that tell what larger ones would take.
-    best : ResumePoint or None
-        The lesson of the best model, with its score, as a later fit would resume it.
-    failure : LearnerRaised or LearnerDied or None
-        The first failure of the learner after it left a model.
-    """
+    """The rows in the order in which plain lessons take them, the rows kept back, and the best lesson."""
 
     def __init__(self, deck: Deck) -> None:
         n_rows = count_validation_rows(deck.size)
         super().__init__(deck, n_rows, n_rows)
         self.measuring_seconds = _MEASURING_TIME * deck.costs.seconds_left
-        self.n_trained = self.n_under_way = 0
-        self.best: ResumePoint | None = None
-        self.failure: LearnerRaised | LearnerDied | None = None
+        self.n_trained = 0  # rows of the largest plain lesson that has a model
+        self.n_under_way = 0  # rows of the last large lesson
+        self.best: ResumePoint | None = None  # as a later fit would resume it
+        self.failure: LearnerRaised | LearnerDied | None = None  # the first one after a model
         self._most_rows: float = math.inf
         self._n_exam_rows: int | None = None
         self._first_error = 0.0
@@ -117,19 +99,7 @@ class TeachingState(RowOrder):
         give_up_over: float | None = None,
         oversampled: bool = False,
     ) -> Subgenerator[LessonReport | None]:
-        """Teach these rows and examine the model; return None if the learner failed or took too much memory.
-
-        Parameters
-        ----------
-        rows : array of int
-            The rows.
-        most_seconds : float, default=inf
-            Most seconds of the fit.
-        give_up_over : float, optional
-            See `Lesson`.
-        oversampled : bool, default=False
-            Whether misclassified rows are more frequent among them.
-        """
+        """Teach these rows and examine the model; return None if the learner failed or took too much memory."""
         stop_after = max(_LEAST_SECONDS, min(most_seconds, self.seconds_for_fit(len(rows))))
         exams = self.make_exams(self.count_exam_rows(len(rows)), self.find_exam_seconds(len(rows)))
         lesson = Lesson(
