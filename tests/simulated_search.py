@@ -1,5 +1,6 @@
 """Searches on a fake clock: a learner whose seconds and mistakes follow from its settings, without models or data."""
 
+import functools
 import math
 from dataclasses import dataclass, field
 
@@ -85,13 +86,19 @@ def run_search(learners, *, pool_size=200_000, limit=20.0, seed=0, starts=None, 
     return result
 
 
+@functools.cache
+def _draw_luck(seed):
+    """Return for each row how hard it is."""
+    return np.random.default_rng(seed).random(2_000_000)
+
+
 class _Session:
     def __init__(self, requests, clock, budget, result, seed, selection=None):
         self.requests = requests
         self.clock = clock
         self.budget = budget
         self.result = result
-        self.luck = np.random.default_rng(seed).random(2_000_000)
+        self.luck = _draw_luck(seed)
         self.lesson = None
         self.selection = Selection() if selection is None else selection
 
