@@ -84,14 +84,7 @@ class Process:
 class ProcessRunner:
     """Run one learner in a process of its own.
 
-    Parameters
-    ----------
-    host : ForkHost or SpawnHost
-        Starts the processes.
-    budget : Budget
-        The time limit.
-    first : ProcessRunner, optional
-        The runner that this one is a sibling of. It owns the host, the rows, and the process that writes models.
+    The runner that this one is a sibling of, `first`, owns the host, the rows, and the process that writes models.
     """
 
     killable = True
@@ -109,7 +102,7 @@ class ProcessRunner:
         self._core_shares: tuple[CoreShare, ...] = ()
         self._shared_rows: SharedRows | None = None
         self._learner: WorkerConnection | None = None
-        self._loader = Loader(self._start_worker)
+        self._loader = Loader(lambda: host.start_worker(self._setup, self._budget))
         self._writer: WorkerConnection | None = None
         self._resting_bytes: list[int] = []
         self._warnings: list[PortableWarning] = []
@@ -174,7 +167,7 @@ class ProcessRunner:
         learner: Any = None,
     ) -> FitReport:
         """Train a fresh copy of the learner, or continue with the newest model; then examine it."""
-        start, start_seconds = self._budget.elapsed(), 0.0
+        start = self._budget.elapsed()
         shared = self._rows
         pickled_learner = None if learner is None else pickle_learner(learner)
         with self._until_deadline("its process was still starting, which takes a few seconds for the first fit"):
@@ -182,9 +175,9 @@ class ProcessRunner:
             exam_requests = tuple(_share_exam(shared, exam) for exam in exams)
             if batch is None and self._has_grown:
                 self._end_learner()
-            worker = self._learner
-            if worker is None:
-                worker, start_seconds = self._start_learner()
+            start_seconds = -self._budget.elapsed()
+            worker = self._learner or self._start_learner()
+            start_seconds += self._budget.elapsed()
         if limits.stop_after is not None:
             limits = replace(limits, stop_after=limits.stop_after - (self._budget.elapsed() - start))
         self._watch.begin(limits.kill_after)
@@ -197,8 +190,8 @@ class ProcessRunner:
             with contextlib.suppress(LearnerDied, OSError):
                 self._loader.start()
             start_seconds += self._budget.elapsed() - posted
-        report, self._warnings, resting_bytes = self._request(None)
-        self._resting_bytes.append(resting_bytes)
+        report, self._warnings, n_bytes = self._request(None)
+        self._resting_bytes.append(n_bytes)
         handover_seconds = self._budget.elapsed() - start - report.fit_seconds
         if self._first is not None:
             # The session knows that the first fit of all waits for a process, and expects this of no other.
@@ -211,19 +204,16 @@ class ProcessRunner:
             exams=() if report.gave_up else tuple(self._finish_exam(None, self._budget.elapsed()) for _ in exams),
         )
 
-    def _start_learner(self) -> tuple[WorkerConnection, float]:
-        """Start the learner's process, and return the seconds that this took with it."""
-        start = self._budget.elapsed()
-        self._learner = self.host.start_worker(self._setup, self._budget, self._rows.files)
-        self._watch = MemoryWatch(self._learner.pid, self._setup.memory_limit, self._others_blocks)
-        self._learner.watch = self._watch
-        return self._learner, self._budget.elapsed() - start
+    def _start_learner(self) -> WorkerConnection:
+        learner = self._learner = self.host.start_worker(self._setup, self._budget, self._rows.files)
+        self._watch = learner.watch = MemoryWatch(learner.pid, self._setup.memory_limit, self._others_blocks)
+        return learner
 
     @property
     def _has_grown(self) -> bool:
         """Whether the learner's process holds much more memory between lessons than after its first one."""
         # Before the first lesson it holds little, and after it what is paid once: libraries, threads, a GPU's context.
-        _, *later = self._resting_bytes or [0]
+        later = self._resting_bytes[1:]
         return bool(later) and later[-1] - later[0] > _MAX_GROWTH_BYTES
 
     def _end_learner(self) -> None:
@@ -269,9 +259,6 @@ class ProcessRunner:
         begin_dump = (self._first or self).begin_dump
         return ProcessModel(file, save_seconds, load_seconds, self._warnings, file.n_bytes, begin_dump)
 
-    def _start_worker(self) -> WorkerConnection:
-        return self.host.start_worker(self._setup, self._budget)
-
     def begin_dump(self, file: SharedFile, path: Path) -> ProcessDump:
         """Have a process that never trained write a saved model to a skops file, while the learner goes on."""
         with self._until_deadline():
@@ -303,14 +290,11 @@ class ProcessRunner:
         try:
             self._budget.raise_if_spent()
             yield
-        except TimeoutError:
-            self._stop_workers()
-            raise OutOfTime(doing) from None
-        except LearnerDied:
-            if not self._budget.is_stopped:
+        except (TimeoutError, LearnerDied) as end:
+            if isinstance(end, LearnerDied) and not self._budget.is_stopped:
                 raise
             self._stop_workers()
-            raise OutOfTime from None
+            raise OutOfTime(doing) from None
         except OSError as error:
             raise LearnerDied(f"the operating system refused a resource: {error}") from error
 
@@ -343,7 +327,7 @@ def pickle_learner(learner: Any) -> bytes:
     if isinstance(learner, bytes):
         return learner
     try:
-        body: bytes = cloudpickle.dumps(learner, protocol=5)
+        return bytes(cloudpickle.dumps(learner, protocol=5))
     except Exception as error:
         learner = learner[0] if isinstance(learner, tuple) else learner
         raise TypeError(
@@ -351,4 +335,3 @@ def pickle_learner(learner: Any) -> bytes:
             f"cannot be sent to a process that is stopped at the deadline: {error}. "
             "Use backend='inline', or make it picklable."
         ) from error
-    return body

@@ -36,68 +36,37 @@ _LENGTH = struct.Struct("!Q")
 _READ_BYTES = 1 << 20
 """Bytes that a channel reads at a time."""
 
-_SELECTOR: type[selectors.BaseSelector] = getattr(selectors, "PollSelector", selectors.DefaultSelector)
-
 
 @dataclass(frozen=True, eq=False)
 class WorkerSetup:
-    """First message to a worker.
+    """First message to a worker."""
 
-    Parameters
-    ----------
-    pickled_learner : bytes
-        The unfitted learner and its `FitSettings`, pickled.
-    layout : RowLayout
-        How to read the shared rows.
-    process_state : ProcessState
-        The parent's global settings.
-    seed : int or None
-        Seed of the global random state, set before the learner is unpickled.
-    memory_limit : int or None
-        Bytes that the learner and its children may take; the parent watches them.
-    core_share : CoreShare or None, default=None
-        The cores of one of several learners; None for a single one, which may use all.
-    """
-
+    # The unfitted learner and its `FitSettings`.
     pickled_learner: bytes
     layout: RowLayout
+    # The parent's global settings.
     process_state: ProcessState
+    # Seed of the global random state, set before the learner is unpickled.
     seed: int | None
+    # Bytes that the learner and its children may take; the parent watches them.
     memory_limit: int | None
+    # The cores of one of several learners; a single one may use all.
     core_share: CoreShare | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """Call a method of the `Worker` or of the `ForkServer`, or begin a session of a spawned worker.
-
-    Descriptors of files come with the message.
-
-    Parameters
-    ----------
-    method : str
-        Name of the method.
-    arguments : tuple, default=()
-        Its arguments.
-    exams : tuple of Request, default=()
-        Requests to carry out after a fit, with a reply each, unless the learner gave up.
-    """
+    """Call a method of the `Worker` or of the `ForkServer`, or begin a session of a spawned worker."""
 
     method: str
     arguments: tuple[Any, ...] = ()
+    # To be carried out after a fit, with a reply each, unless the learner gave up.
     exams: tuple[Request, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
-class Reply:
-    """Result of a request."""
-
-    value: Any
-
-
-@dataclass(frozen=True, eq=False)
 class ErrorReply:
-    """The exception that a request ended in; `pickled_error` is empty if it cannot be pickled."""
+    """Sent instead of a result: the exception that a request ended in, empty if it cannot be pickled."""
 
     pickled_error: bytes
     text: str
@@ -114,19 +83,10 @@ class ErrorReply:
 
 @dataclass(frozen=True)
 class Answer:
-    """The fork server has started, or has carried out a command.
-
-    Parameters
-    ----------
-    value : object, default=None
-        What the command's method returned.
-    folder : str, default=""
-        The workers' temporary folder, to remove it if the server is killed.
-    error : str, default=""
-        Why the command failed; empty if it did not.
-    """
+    """The fork server has started, or has carried out a command: what its method returned, or why it failed."""
 
     value: Any = None
+    # The workers' temporary folder, to remove it if the server is killed.
     folder: str = ""
     error: str = ""
 
@@ -134,33 +94,15 @@ class Answer:
 def wait_readable(descriptor: int, timeout: float | None) -> bool:
     """Wait until a descriptor can be read, at most `timeout` seconds; return whether it can."""
     # Unlike `select`, this takes descriptors of any number; unlike `epoll`, it needs none of its own.
-    with _SELECTOR() as selector:
+    with selectors.PollSelector() as selector:
         selector.register(descriptor, selectors.EVENT_READ)
         return bool(selector.select(timeout))
 
 
 class Channel:
-    """Send and receive whole messages over a socket, pickled, with a time-out on every wait.
+    """Send and receive whole messages over a stream socket, pickled, with a time-out on every wait.
 
     Descriptors of files can travel with a message.
-
-    Parameters
-    ----------
-    connection : socket.socket
-        A connected stream socket of the Unix family; the channel owns it.
-
-    Examples
-    --------
-    >>> import socket
-    >>> here, there = map(Channel, socket.socketpair())
-    >>> here.send(("fit", 3), timeout=1)
-    >>> there.receive(timeout=1)
-    ('fit', 3)
-    >>> here.close()
-    >>> there.receive(timeout=1)
-    Traceback (most recent call last):
-    EOFError
-    >>> there.close()
     """
 
     def __init__(self, connection: socket.socket) -> None:
@@ -173,15 +115,7 @@ class Channel:
         return self._connection.fileno()
 
     def send(self, message: Any, timeout: float | None = None, descriptors: Sequence[int] = ()) -> None:
-        """Send a message, and descriptors of files with it.
-
-        Raises
-        ------
-        TimeoutError
-            If the other side does not take it in time.
-        OSError
-            If the other side is gone.
-        """
+        """Send a message with descriptors of files; raise TimeoutError, or OSError if the other side is gone."""
         body = pickle.dumps(message, protocol=5)
         self._connection.settimeout(None if timeout is None else max(timeout, MIN_TIMEOUT_SECONDS))
         header = _LENGTH.pack(len(body))
@@ -192,15 +126,7 @@ class Channel:
         self._connection.sendall(body)
 
     def receive(self, timeout: float | None = None) -> Any:
-        """Return the next message.
-
-        Raises
-        ------
-        TimeoutError
-            If no further piece of it comes for `timeout` seconds.
-        EOFError
-            If the other side is gone.
-        """
+        """Return the next message; raise TimeoutError as `poll` waits, or EOFError if the other side is gone."""
         if not self.poll(timeout):
             raise TimeoutError
         size = self._message_bytes()
@@ -247,24 +173,11 @@ class Channel:
 
 
 class WorkerConnection(ABC):
-    """Send requests to a worker, and receive its replies until the deadline.
+    """Send requests to a worker, and receive its replies until the deadline."""
 
-    Parameters
-    ----------
-    channel : Channel
-        Carries the messages.
-    pid : int
-        The worker's process.
-
-    Attributes
-    ----------
-    budget : Budget
-        The deadline; set by the host before the first request.
-    watch : MemoryWatch or None
-        Looks at the process while a reply is waited for; set by the runner.
-    """
-
+    # The deadline; set by the host before the first request.
     budget: Budget
+    # Looks at the process while a reply is waited for; set by the runner.
     watch: MemoryWatch | None = None
 
     def __init__(self, channel: Channel, pid: int) -> None:
@@ -280,11 +193,12 @@ class WorkerConnection(ABC):
         """
         if request is not None:
             self.post(request, files)
-        reply = self._receive()
+        self._await_reply()
+        reply = self._channel.receive()
         if isinstance(reply, ErrorReply):
             # Unpickling it may import a library, so that waits until it is needed.
             raise LearnerRaised(reply.to_exception, reply.traceback, reply.text)
-        return reply.value
+        return reply
 
     def post(self, request: Request, files: Sequence[SharedFile] = ()) -> Channel:
         """Send a request, and return the channel that the reply comes from; raise TimeoutError."""
@@ -293,7 +207,7 @@ class WorkerConnection(ABC):
             self._channel.send(request, self.budget.remaining(), [file.fd for file in files])
         return self._channel
 
-    def _receive(self) -> Reply | ErrorReply:
+    def _await_reply(self) -> None:
         channel, watch = self._channel, self.watch
         while not channel.has_message:
             # Another thread may stop the budget.
@@ -302,22 +216,17 @@ class WorkerConnection(ABC):
             if watch is not None:
                 watch.look()
             if is_ready:
-                self._read()
+                try:
+                    channel.read()
+                except EOFError:
+                    description = self._describe_end(min(EXIT_STATUS_SECONDS, self.budget.remaining()))
+                    raise LearnerDied(description or "it closed its connection and gave no reason") from None
             elif (description := self._describe_end(0.0)) is not None:
                 # A process that the learner started may hold the socket open after the end of the worker.
                 raise LearnerDied(description)
             else:
                 # The deadline goes by the budget's clock, which a study pauses.
                 self.budget.raise_if_spent()
-        reply: Reply | ErrorReply = channel.receive()
-        return reply
-
-    def _read(self) -> None:
-        try:
-            self._channel.read()
-        except EOFError:
-            description = self._describe_end(min(EXIT_STATUS_SECONDS, self.budget.remaining()))
-            raise LearnerDied(description or "it closed its connection and gave no reason") from None
 
     def kill(self) -> None:
         """Kill the worker at once, from any thread: a request that another one waits for raises LearnerDied."""
@@ -354,20 +263,7 @@ class WorkerConnection(ABC):
 
 
 def describe_exit(exited: bool, status: int) -> str:
-    """Describe how a process ended.
-
-    Parameters
-    ----------
-    exited : bool
-        Whether it ended by itself; otherwise a signal ended it.
-    status : int
-        Its exit code, or the signal's number.
-
-    Examples
-    --------
-    >>> describe_exit(False, 11)
-    'it was killed by SIGSEGV'
-    """
+    """Describe how a process ended: by itself with an exit code, or by a signal with this number."""
     if exited:
         return f"it ended itself with exit code {status}"
     hint = "; the operating system does this when memory runs out" if status == signal.SIGKILL else ""

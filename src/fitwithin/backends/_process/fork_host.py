@@ -113,7 +113,6 @@ class ForkedWorker(WorkerConnection):
             self._server.send(Request("end_worker", (self.pid, blocks)))
 
     def _describe_end(self, timeout: float) -> str | None:
-        """Describe how the worker ended; None if it has not, or the server does not tell in time."""
         end = time.monotonic() + timeout
         try:
             while (description := self._find_end()) is None and time.monotonic() < end:
@@ -128,9 +127,9 @@ class ForkedWorker(WorkerConnection):
         # A process that is at its end has no memory.
         if read_memory_use(self.pid) is not None:
             return None
-        return self._server.describe_end(
-            self.pid, Budget(min(subprocesses.EXIT_STATUS_SECONDS, self.budget.remaining()))
-        )
+        budget = Budget(min(subprocesses.EXIT_STATUS_SECONDS, self.budget.remaining()))
+        description: str | None = self._server.ask(Request("describe_end", (self.pid,)), budget).value
+        return description
 
 
 class ForkServerGone(Exception):
@@ -138,19 +137,9 @@ class ForkServerGone(Exception):
 
 
 class ForkServerHandle:
-    """The parent's handle on one fork server; see `fork_server` for the server itself.
+    """The parent's handle on one fork server, which ends itself after `idle_seconds` without a session.
 
     Several threads may use it.
-
-    Parameters
-    ----------
-    idle_seconds : float
-        Seconds without a session after which the server ends itself.
-
-    Attributes
-    ----------
-    control : socket.socket
-        Carries commands to the server and its answers.
     """
 
     def __init__(self, idle_seconds: float = subprocesses.IDLE_SECONDS) -> None:
@@ -180,15 +169,13 @@ class ForkServerHandle:
         if self._is_lost or self._process.poll() is not None or self.control.fileno() < 0:
             return False
         try:
-            while self.owes_answer:
-                self.receive(0.0)
-        except TimeoutError:
-            # It may hang in the import of a module that other learners do not need.
-            if time.monotonic() - self._owing_since > _PATIENCE_SECONDS:
-                return False
+            while self.owes_answer and self.receive(0.0):
+                pass
         except ForkServerGone:
             return False
-        return not self._is_stopped
+        # It may hang in the import of a module that other learners do not need.
+        is_late = self.owes_answer and time.monotonic() - self._owing_since > _PATIENCE_SECONDS
+        return not (is_late or self._is_stopped)
 
     @property
     def owes_answer(self) -> bool:
@@ -211,8 +198,7 @@ class ForkServerHandle:
         next_check = time.monotonic() + subprocesses.PROCESS_POLL_SECONDS
         while self._n_answers <= number:
             budget.raise_if_spent()
-            with contextlib.suppress(TimeoutError):
-                self.receive(min(budget.remaining(), _POLL_SECONDS))
+            self.receive(min(budget.remaining(), _POLL_SECONDS))
             if time.monotonic() >= next_check:
                 # Importing a large library may take long, and would take as long in another server.
                 if self._is_stopped:
@@ -225,15 +211,14 @@ class ForkServerHandle:
         """Have the server import modules; raise ForkServerGone."""
         self._import_number = self.send(Request("import_modules", (subprocesses.module_search_path(), modules)))
 
-    def describe_end(self, pid: int, budget: Budget) -> str | None:
-        """Describe how a worker ended; None if it has not. Raise TimeoutError, or ForkServerGone."""
-        description: str | None = self._wait_for_answer(self.send(Request("describe_end", (pid,))), budget).value
-        return description
+    def ask(self, command: Request, budget: Budget, descriptors: Sequence[int] = ()) -> Answer:
+        """Send a command and return the answer; raise TimeoutError, or ForkServerGone."""
+        return self._wait_for_answer(self.send(command, descriptors), budget)
 
     def fork(self, descriptors: list[int], budget: Budget) -> int:
         """Start a worker with these descriptors and return its pid; raise TimeoutError, LearnerDied, ForkServerGone."""
         self._wait_for_answer(self._n_sent, budget)
-        answer = self._wait_for_answer(self.send(Request("fork_worker"), descriptors), budget)
+        answer = self.ask(Request("fork_worker"), budget, descriptors)
         if answer.value is None:
             raise LearnerDied(f"no process could be started for it: {answer.error}")
         return int(answer.value)
@@ -248,14 +233,14 @@ class ForkServerHandle:
                 self._n_sent += 1
             return self._n_sent
 
-    def receive(self, timeout: float) -> None:
-        """Read the server's next answer; raise TimeoutError if there is none, or ForkServerGone."""
+    def receive(self, timeout: float) -> bool:
+        """Read the server's next answer, and return whether there is one; raise ForkServerGone."""
         if not wait_readable(self.control.fileno(), max(timeout, MIN_TIMEOUT_SECONDS)):
-            raise TimeoutError
-        # Another thread may be faster.
+            return False
         with self._lock:
+            # Another thread may be faster.
             if not wait_readable(self.control.fileno(), 0):
-                raise TimeoutError
+                return False
             with self._counting():
                 body = self.control.recv(MAX_CONTROL_BYTES)
                 if not body:
@@ -263,6 +248,7 @@ class ForkServerHandle:
                 self._answers.append(pickle.loads(body))
                 self._n_answers += 1
             self._owing_since = time.monotonic()
+            return True
 
     @contextlib.contextmanager
     def _counting(self) -> Iterator[None]:
@@ -288,11 +274,9 @@ class ForkServerHandle:
             self._process.kill()
             self._is_lost = True
         self.control.close()
-        if self._is_lost or self._process.poll() is not None:
-            self._clean_up()
-
-    def _clean_up(self) -> None:
-        """Clean up after a server that was killed and could not do it."""
+        if not self._is_lost and self._process.poll() is None:
+            return
+        # A server that was killed could not clean up.
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(subprocesses.EXIT_STATUS_SECONDS)
         # Its descendants are no longer to be found by their parents.

@@ -19,6 +19,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Collection
+from typing import Any
 
 import psutil
 
@@ -39,8 +40,7 @@ _PR_SET_PDEATHSIG = 1  # from linux/prctl.h
 
 _PR_SET_CHILD_SUBREAPER = 36  # from linux/prctl.h
 
-# Signals to a whole group of processes, such as Ctrl-C. The server outlives them: it ends after its parent, and cleans
-# up.
+# Signals to a whole group of processes, such as Ctrl-C. The server ends after its parent, and cleans up.
 _IGNORED_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 _CLEANUP_SECONDS = 10.0
@@ -62,15 +62,7 @@ def main(descriptor: int, idle_seconds: float) -> None:
 
 
 class ForkServer:
-    """The server's loop.
-
-    Parameters
-    ----------
-    control : socket.socket
-        Connected to the parent's `ForkServerHandle`.
-    idle_seconds : float
-        Seconds without a session after which the server ends itself.
-    """
+    """Carry out the commands of the parent's `ForkServerHandle`, and end after `idle_seconds` without a session."""
 
     def __init__(self, control: socket.socket, idle_seconds: float) -> None:
         self._control = control
@@ -85,7 +77,7 @@ class ForkServer:
     def run(self) -> None:
         """Carry out commands until it is time to end."""
         try:
-            self._send(Answer())
+            self._answer()
             while self._handle_command():
                 pass
         finally:
@@ -102,14 +94,16 @@ class ForkServer:
             body, descriptors = b"", []
         if not body:
             return False
-        value, error = None, ""
         try:
             command: Request = pickle.loads(body)
-            value = getattr(self, command.method)(*command.arguments, *descriptors)
+            self._answer(getattr(self, command.method)(*command.arguments, *descriptors))
         except OSError as refusal:
-            error = str(refusal)
-        self._send(Answer(value, self._folder, error))
+            self._answer(error=str(refusal))
         return True
+
+    def _answer(self, value: Any = None, error: str = "") -> None:
+        with contextlib.suppress(OSError):
+            self._control.send(pickle.dumps(Answer(value, self._folder, error)))
 
     def import_modules(self, search_path: list[str], modules: list[str]) -> None:
         """Import modules that the learner needs, and stay alive until `end_session`."""
@@ -165,10 +159,6 @@ class ForkServer:
         end = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         return None if end is None else describe_exit(end.si_code == os.CLD_EXITED, end.si_status)
 
-    def _send(self, answer: Answer) -> None:
-        with contextlib.suppress(OSError):
-            self._control.send(pickle.dumps(answer))
-
     def end_worker(self, pid: int, blocks: frozenset[str]) -> None:
         """Kill a worker and everything that it started, and remove its blocks of shared memory; others live on."""
         if pid in self._workers:
@@ -181,20 +171,17 @@ class ForkServer:
 
     def end_session(self) -> None:
         """Kill the workers and everything that they started, remove their files, and end after an idle while."""
-        workers, self._workers = self._workers, []
-        for pid in workers:
+        for pid in self._workers:
             subprocesses.kill_group(pid)
-        files, self._files = self._files, []
-        for file in files:
-            os.close(file)
-        if workers:
+        while self._files:
+            os.close(self._files.pop())
+        if self._workers:
             _kill_children()
-        for pid in workers:
+        for pid in self._workers:
             subprocesses.remove_loky_semaphores(pid)
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder = ""
-        self._in_session = False
+        self._workers, self._folder, self._in_session = [], "", False
 
 
 def _exit_now(code: int) -> None:

@@ -15,7 +15,7 @@ import cloudpickle
 from fitwithin._core.exceptions import LearnerDied
 from fitwithin.backends._inline import FinishedDump
 from fitwithin.backends._model_runner import reissue_warnings
-from fitwithin.backends._process.connection import Channel, ErrorReply, Reply, Request, WorkerConnection
+from fitwithin.backends._process.connection import Channel, ErrorReply, Request, WorkerConnection
 from fitwithin.backends._process.shared_memory import SharedFile, load_pickle
 
 _LOAD_SECONDS = 0.01
@@ -23,7 +23,6 @@ _LOAD_SECONDS = 0.01
 
 _LOAD_FACTOR = 1.5
 """Seconds to reserve for loading a model, for each second that it took in a clean process; on the safe side."""
-
 
 _SECONDS_PER_BYTE = 3e-9
 """Seconds to load a byte, if no model of some size was loaded: 100 trees of 1.6 GiB, which are copied, took 4.7 s, and
@@ -49,17 +48,7 @@ def predict_load_seconds(seconds: float) -> float:
 
 
 class LoadedModels:
-    """What is known of loading models, from those that a clean process has loaded.
-
-    Examples
-    --------
-    >>> loaded = LoadedModels()
-    >>> loaded.must_check({"torch.Tensor"}, 10**9, 0)
-    True
-    >>> loaded.observe({"torch.Tensor"}, 10**7, 0.01)
-    >>> loaded.must_check({"torch.Tensor"}, 10**9, 0), loaded.predict(10**9)
-    (False, 1.0)
-    """
+    """What is known of loading models, from those that a clean process has loaded."""
 
     def __init__(self) -> None:
         self._kinds: set[str] = set()
@@ -67,15 +56,7 @@ class LoadedModels:
         self._seconds = 0.0
 
     def must_check(self, kinds: set[str], n_bytes: int, body_bytes: int) -> bool:
-        """Whether a clean process must load a model before the program does.
-
-        Parameters
-        ----------
-        kinds : set of str
-            What it consists of; see `PickledObject`.
-        n_bytes, body_bytes : int
-            Its size, and that without arrays.
-        """
+        """Whether a clean process must load a model before the program does; see `PickledObject`."""
         if n_bytes <= _MAX_CHECKED_BYTES or body_bytes > _MAX_UNCHECKED_BODY_BYTES:
             return True
         return any(kind.partition(".")[0] not in _SAFE_LIBRARIES for kind in kinds - self._kinds)
@@ -92,18 +73,7 @@ class LoadedModels:
 
 
 class Loader:
-    """The process that loads models before the program does: it never trains, and may crash or be killed.
-
-    Parameters
-    ----------
-    start_worker : callable
-        Starts it.
-
-    Attributes
-    ----------
-    worker : WorkerConnection or None
-        The connection to it.
-    """
+    """The process that loads models before the program does: it never trains, and may crash or be killed."""
 
     def __init__(self, start_worker: Callable[[], WorkerConnection]) -> None:
         self._start_worker = start_worker
@@ -122,10 +92,7 @@ class Loader:
     def check(self, file: SharedFile, kinds: set[str], body_bytes: int) -> float:
         """Return the seconds that the program will take to load a model; see `LoadedModels.must_check`.
 
-        Raises
-        ------
-        LearnerRaised, LearnerDied, TimeoutError
-            If the process cannot load it, or not in time.
+        Raise LearnerRaised or LearnerDied if the process cannot load it, and TimeoutError if not in time.
         """
         seconds = self._loaded.predict(file.n_bytes)
         if self._loaded.must_check(kinds, file.n_bytes, body_bytes):
@@ -160,13 +127,7 @@ class Loader:
 
 
 class ProcessDump:
-    """A saved model that another process writes to a skops file.
-
-    Parameters
-    ----------
-    channel : Channel
-        The reply comes from here.
-    """
+    """A saved model that another process writes to a skops file; its reply comes from the channel."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
@@ -181,36 +142,25 @@ class ProcessDump:
     def result(self) -> tuple[str, ...]:
         """Return the types in the file that are not on fitwithin's own list."""
         try:
-            reply: Reply | ErrorReply = self._channel.receive()
+            reply: tuple[str, ...] | ErrorReply = self._channel.receive()
         except (EOFError, OSError):
             raise LearnerDied("the process that wrote the model has ended") from None
         if isinstance(reply, ErrorReply):
             raise reply.to_exception()
-        types: tuple[str, ...] = reply.value
-        return types
+        return reply
 
 
 @dataclass(frozen=True)
 class PortableWarning:
-    """A warning of the learner, its class by name: unpickling it could import a library, which takes long, or fails.
-
-    Parameters
-    ----------
-    text : str
-        What it says.
-    categories : tuple of (str, str)
-        Module and name of its class, and of the classes that this one derives from.
-    filename, lineno
-        Where it was given.
-    pickled_category : bytes, default=b""
-        The class, if it has no name in its module: it was defined in a function of the user's program.
-    """
+    """A warning of the learner, its class by name: unpickling it could import a library, which takes long, or fails."""
 
     text: str
+    # Module and name of its class, and of the classes that this one derives from.
     categories: tuple[tuple[str, str], ...]
     filename: str
     lineno: int
-    pickled_category: bytes = b""
+    # The class, if it has no name in its module: it was defined in a function of the user's program.
+    pickled_category: bytes
 
     @classmethod
     def from_message(cls, message: WarningMessage) -> PortableWarning:
@@ -236,27 +186,14 @@ def _find_class(module: str, name: str) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class ProcessModel:
-    """A model that a learner's process saved to a shared file.
-
-    Parameters
-    ----------
-    file : SharedFile
-        The file.
-    save_seconds, load_seconds : float
-        Seconds that saving took, and those that loading is expected to take.
-    warnings : list of PortableWarning
-        Warnings of its fit.
-    n_bytes : int
-        Size of the file.
-    begin_dump : callable, optional
-        Has another process write it to a skops file, while its session lasts; by default this one does.
-    """
+    """A model that a learner's process saved to a shared file."""
 
     file: SharedFile
     save_seconds: float
     load_seconds: float
     warnings: list[PortableWarning]
     n_bytes: int
+    # Has another process write it to a skops file, while its session lasts; by default this one does.
     begin_dump: Callable[[SharedFile, Path], ProcessDump] | None = None
 
     @property

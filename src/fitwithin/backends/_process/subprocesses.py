@@ -78,18 +78,9 @@ def import_modules(search_path: list[str], modules: list[str]) -> None:
 def start_interpreter(
     module: str, *arguments: object, pass_fds: tuple[int, ...] = (), mark: str = ""
 ) -> subprocess.Popen[bytes]:
-    """Run `main` of a module of this package in a new interpreter.
+    """Run `main` of a module of this package in a new interpreter, which inherits descriptors; see `MARK_VARIABLE`.
 
-    Parameters
-    ----------
-    module : str
-        Its name.
-    *arguments : object
-        Arguments of its `main`, written as Python; every user of the machine can read them.
-    pass_fds : tuple of int
-        Descriptors that it inherits.
-    mark : str
-        Makes its descendants known; see `MARK_VARIABLE`.
+    Every user of the machine can read the arguments, which are written as Python.
     """
     if not sys.executable:
         raise RuntimeError(
@@ -138,13 +129,7 @@ Handle = TypeVar("Handle", bound=ProcessHandle)
 
 
 class ProcessCache(Generic[Handle]):
-    """Keep one idle process for the next session.
-
-    Parameters
-    ----------
-    start : callable
-        Starts a process and returns its handle.
-    """
+    """Keep one idle process for the next session."""
 
     def __init__(self, start: Callable[[], Handle]) -> None:
         self._start = start
@@ -159,9 +144,9 @@ class ProcessCache(Generic[Handle]):
         """Return the idle process, or start one."""
         with self._lock:
             handle, self._handle = self._handle, None
+        if handle is not None and handle.alive:
+            return handle
         if handle is not None:
-            if handle.alive:
-                return handle
             handle.close()
         return self._start()
 
@@ -212,42 +197,18 @@ class ProcessState:
 
     The learner's process may have started before they changed, and a lesson may change them, so they are set anew
     before each lesson.
-
-    Parameters
-    ----------
-    search_path : list of str
-        `sys.path`.
-    folder : str or None
-        The working directory; None if it was deleted.
-    environment : dict of str
-        The environment variables.
-    pickled_filters : bytes
-        The warning filters, pickled.
-    sklearn_config : dict
-        `sklearn.get_config()`.
-    numpy_errors : dict
-        `numpy.geterr()`; the program's callback stays behind, and the learner warns instead of calling it.
-    recursion_limit : int
-        `sys.getrecursionlimit()`.
-    umask : int or None
-        The mask of permissions for new files; None where it cannot be read without changing it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> with np.errstate(all="ignore"):
-    ...     process_state = ProcessState.current()
-    >>> process_state.numpy_errors["divide"]
-    'ignore'
     """
 
     search_path: list[str]
+    # The working directory; None if it was deleted.
     folder: str | None
     environment: dict[str, str]
     pickled_filters: bytes
     sklearn_config: dict[str, Any]
+    # The program's callback stays behind, and the learner warns instead of calling it.
     numpy_errors: dict[str, Any]
     recursion_limit: int
+    # None where it cannot be read without changing it.
     umask: int | None
 
     @classmethod
@@ -305,19 +266,17 @@ def _find_working_folder() -> str | None:
 
 def _pickle_warning_filters() -> bytes:
     try:
-        body: bytes = cloudpickle.dumps(list(warnings.filters))
+        return bytes(cloudpickle.dumps(list(warnings.filters)))
     except Exception:  # a filter's category may be a class that cannot be pickled
         return pickle.dumps([])
-    return body
 
 
 def _read_umask() -> int | None:
     # The call that returns the mask also sets it, which other threads could see.
-    try:
-        found = re.search(r"^Umask:\s*(\d+)$", Path("/proc/self/status").read_text(), re.MULTILINE)
-    except OSError:
-        return None
-    return None if found is None else int(found[1], 8)
+    with contextlib.suppress(OSError):
+        if found := re.search(r"^Umask:\s*(\d+)$", Path("/proc/self/status").read_text(), re.MULTILINE):
+            return int(found[1], 8)
+    return None
 
 
 def find_modules(pickled_learner: bytes) -> list[str]:
@@ -345,10 +304,7 @@ def find_modules(pickled_learner: bytes) -> list[str]:
 
 
 def _module_of(value: Any) -> str:
-    """Return the module of a global; for an object, that of its class.
-
-    Nothing is asked of an object itself: its attributes may be lazy, and start anything.
-    """
+    """Return the module of a global, or of its class: the attributes of an object may be lazy, and start anything."""
     kind = type(value)
     if kind is ModuleType:
         return str(value.__name__)

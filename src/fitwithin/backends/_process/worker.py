@@ -31,7 +31,7 @@ from fitwithin.backends._exam_predictions import ExamPredictions
 from fitwithin.backends._memory_use import read_memory_use
 from fitwithin.backends._model_runner import ModelRunner
 from fitwithin.backends._process import subprocesses
-from fitwithin.backends._process.connection import Channel, ErrorReply, Reply, WorkerSetup
+from fitwithin.backends._process.connection import Channel, ErrorReply, WorkerSetup
 from fitwithin.backends._process.row_reader import RowReader, RowSelection
 from fitwithin.backends._process.saved_model import PortableWarning
 from fitwithin.backends._process.shared_memory import PickledObject, load_pickle
@@ -52,23 +52,12 @@ _KEPT_FILES = 3
 _MAX_PICKLE_SHARE = 0.01
 """Largest share of a fit's seconds that measuring the size of its model may take: what it took for the last model."""
 
-
 _FIRST_OOM_CHOICE = "1000"
 """Largest adjustment of the kernel. Less would not do: a program that holds much data has a high score of its own."""
 
 
 def serve(channel: Channel, setup: WorkerSetup, files: tuple[int, ...]) -> None:
-    """Answer requests until the parent closes the connection, which raises EOFError.
-
-    Parameters
-    ----------
-    channel : Channel
-        The connection to the parent.
-    setup : WorkerSetup
-        The first message.
-    files : tuple of int
-        Descriptors of the shared rows.
-    """
+    """Answer requests until the parent closes the connection, which raises EOFError; `files` hold the shared rows."""
     worker = Worker(channel, setup, files)
     # What is there now stays for ever: collecting the garbage of later lessons need not look at it.
     gc.freeze()
@@ -77,30 +66,18 @@ def serve(channel: Channel, setup: WorkerSetup, files: tuple[int, ...]) -> None:
         while requests:
             request = requests.pop(0)
             try:
-                value = getattr(worker, request.method)(*request.arguments)
-                reply: Reply | ErrorReply = Reply(value)
-                if request.exams and not value[0].gave_up:
+                reply = getattr(worker, request.method)(*request.arguments)
+                if request.exams and not reply[0].gave_up:
                     requests += request.exams
             except Exception as error:
-                text = traceback.format_exc()
-                reply, requests = ErrorReply(_pickle_error(error), _describe(error), text), []
+                reply, requests = _make_error_reply(error), []
             # The process may be killed at any time after its reply.
             flush_output()
             channel.send(reply)
 
 
 class Worker:
-    """Carry out the requests of one session, which name its methods.
-
-    Parameters
-    ----------
-    channel : Channel
-        Carries the descriptors of model files.
-    setup : WorkerSetup
-        The learner, its settings and the layout of its rows.
-    files : tuple of int
-        Descriptors of the shared rows.
-    """
+    """Carry out the requests of one session, which name its methods."""
 
     def __init__(self, channel: Channel, setup: WorkerSetup, files: tuple[int, ...]) -> None:
         self._channel = channel
@@ -126,10 +103,7 @@ class Worker:
     ) -> tuple[FitReport, list[PortableWarning], int]:
         """Train a fresh copy of the learner, or another one that comes pickled, or continue by batches.
 
-        Returns
-        -------
-        tuple
-            The report, the learner's warnings, and the bytes that the process held before.
+        Return the report, the learner's warnings, and the bytes that the process held before.
         """
         self._pickled = None
         if batch is None:
@@ -174,10 +148,11 @@ class Worker:
         return None if self._pickled is None else self._pickled.n_bytes
 
     def _forget_model(self) -> None:
-        """Release the memory of the model before, and of the garbage that it leaves."""
+        """Give the memory of the model before back to the system, with the garbage that it leaves, where C can."""
         self._newest = None
         gc.collect()
-        _return_free_memory()
+        with contextlib.suppress(AttributeError, OSError):
+            ctypes.CDLL(None).malloc_trim(0)
 
     def examine(self, selection: RowSelection, purpose: Purpose, margins: bool, seconds: float | None) -> ExamReport:
         """Predict rows with the newest model, compare and score; see `Exam`."""
@@ -273,12 +248,6 @@ def flush_output() -> None:
         ctypes.CDLL(None).fflush(None)
 
 
-def _return_free_memory() -> None:
-    """Give memory that was freed back to the system, where the C library can."""
-    with contextlib.suppress(AttributeError, OSError):
-        ctypes.CDLL(None).malloc_trim(0)
-
-
 def _seed_global_state(seed: int | None) -> None:
     """Seed the global random states, by chance without a seed."""
     np.random.seed(seed)
@@ -288,21 +257,14 @@ def _seed_global_state(seed: int | None) -> None:
         torch.seed() if seed is None else torch.manual_seed(seed)
 
 
-def _describe(error: Exception) -> str:
-    try:
-        return repr(error)
-    except Exception:  # of the learner's own making
-        return type(error).__name__
-
-
-def _pickle_error(error: Exception) -> bytes:
-    """Pickle an exception; return nothing if it cannot be unpickled again."""
-    try:
-        body: bytes = cloudpickle.dumps(error.with_traceback(None))
-        pickle.loads(body)
-    except Exception:
-        return b""
-    return body
+def _make_error_reply(error: Exception) -> ErrorReply:
+    traceback_text, text, pickled = traceback.format_exc(), type(error).__name__, b""
+    # An exception of the learner's own making may raise others.
+    with contextlib.suppress(Exception):
+        text = repr(error)
+    with contextlib.suppress(Exception):
+        pickled = cloudpickle.dumps(error.with_traceback(None))
+    return ErrorReply(pickled, text, traceback_text)
 
 
 def become_first_oom_choice() -> None:
@@ -316,15 +278,7 @@ def become_first_oom_choice() -> None:
 
 
 def main(descriptor: int, idle_seconds: float) -> None:
-    """Serve one session for the process that started this one.
-
-    Parameters
-    ----------
-    descriptor : int
-        Descriptor of a socket that is connected to the parent.
-    idle_seconds : float
-        Seconds without a session after which to end.
-    """
+    """Serve one session for the process that started this one, and end after `idle_seconds` without one."""
     become_first_oom_choice()
     folders: list[str] = []
     threading.Thread(target=_end_with_parent, args=(os.getppid(), folders), daemon=True).start()
