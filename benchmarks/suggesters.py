@@ -20,9 +20,8 @@ import numpy as np
 from _options import add_data_option, require_data
 from _report import RESULTS, Environment, MarkdownTable, write_report
 from fitwithin.teachers._search.frugal_suggester import FrugalSuggester
-from fitwithin.teachers._search.parameters import Choice, IntRange
 from fitwithin.teachers._search.ready_spaces import DataShape, find_ready_space
-from fitwithin.teachers._search.space import Settings, Space
+from fitwithin.teachers._search.space import Choice, IntRange, Settings, Space
 from fitwithin_paper.study.dataset_sources import load_dataset
 from fitwithin_paper.study.preprocessing import prepare_dataset
 

@@ -41,7 +41,7 @@ class SearchLearner:
     def make_spaces(self, shape: DataShape) -> list[Space | None]:
         """Return the settings to try, one space for each dict; None for the learner's own ones alone."""
         if self.distributions is None:
-            return [find_ready_space(self.estimator, shape)]
+            return [find_ready_space(self.estimator, shape, find_inner_learner(self.estimator))]
         return [*make_spaces(self.estimator, self.distributions)]
 
 

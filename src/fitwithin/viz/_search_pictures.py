@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy.stats import spearmanr
 
 from fitwithin._core.rounds import Round
-from fitwithin.teachers._search.parameters import is_number
+from fitwithin.teachers._search.space import is_number
 from fitwithin.viz._axes import add_legend_above, draw_estimate_and_limit, get_axes, show_message
 from fitwithin.viz._fitted import FittedSearch, check_search, group_scored_rounds, list_failed, score_name
 from fitwithin.viz._style import BLUE, BROWN, EDGE, GREEN, GREY, INK, ORANGE, PINK

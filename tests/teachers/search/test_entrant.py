@@ -8,8 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin._core.cost import CostEstimates
 from fitwithin.teachers._search.entrant import Entrant
-from fitwithin.teachers._search.parameters import Choice, FloatRange, IntRange, make_key
-from fitwithin.teachers._search.space import Space
+from fitwithin.teachers._search.space import Choice, FloatRange, IntRange, Space, make_key
 
 
 def try_all(entrant, most=100):

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from fitwithin.teachers._search.frugal_suggester import FrugalSuggester
-from fitwithin.teachers._search.parameters import Choice, FloatRange, IntRange
-from fitwithin.teachers._search.space import Space
+from fitwithin.teachers._search.space import Choice, FloatRange, IntRange, Space
 
 
 class Weekday:

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from fitwithin.teachers._search.parameters import Choice, FloatRange, IntRange, make_parameter
-from fitwithin.teachers._search.space import Space
+from fitwithin.teachers._search.space import Choice, FloatRange, IntRange, Space, make_parameter
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -152,3 +151,10 @@ def test_a_class_instead_of_a_distribution_is_refused():
 def test_an_empty_list_is_refused(values):
     with pytest.raises(ValueError, match="The list of values of 'C' is empty"):
         make_parameter("C", values)
+
+
+def test_arrays_of_many_values_are_told_apart():
+    first, second = np.zeros(2_000), np.zeros(2_000)
+    second[1_000] = 1
+
+    assert Choice((first, second)).find(second) == 1

@@ -3,9 +3,8 @@
 import pytest
 
 from fitwithin.teachers._search import ready_spaces
-from fitwithin.teachers._search.parameters import IntRange
 from fitwithin.teachers._search.ready_spaces import DataShape, find_portfolio
-from fitwithin.teachers._search.space import Space
+from fitwithin.teachers._search.space import IntRange, Space
 
 pytest.importorskip("flaml")
 

@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import all_estimators
 
 from fitwithin._presets import CLASSIFIERS, REGRESSORS, LabelEncodedClassifier, make_preset
+from fitwithin.backends._early_stopping.registry import find_inner_learner
 from fitwithin.teachers._search.ready_spaces import MAX_LEAVES, READY_SPACES, DataShape
 from fitwithin.teachers._search.ready_spaces import find_ready_space as find_space
 from fitwithin.teachers._search.space import Space
@@ -22,7 +23,7 @@ QUIET["catboost"] = {"verbose": False, "allow_writing_files": False, "thread_cou
 
 
 def find_ready_space(learner, n_rows, n_classes=3):
-    return find_space(learner, DataShape(n_rows, 10, n_classes))
+    return find_space(learner, DataShape(n_rows, 10, n_classes), find_inner_learner(learner))
 
 
 def make_learner(package, name):

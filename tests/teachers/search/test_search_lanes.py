@@ -10,8 +10,7 @@ from fitwithin._core.cost import CostEstimates, CostModel
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised
 from fitwithin.teachers import Deck, Lesson, Wait
 from fitwithin.teachers._search.entrant import Entrant
-from fitwithin.teachers._search.parameters import FloatRange
-from fitwithin.teachers._search.space import Space
+from fitwithin.teachers._search.space import FloatRange, Space
 from fitwithin.teachers._search.teacher import Search
 from fitwithin.testing import FakeClock
 from simulated_search import Simulated, SimulatedResult, _Session

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from fitwithin._core.exceptions import LearnerFailed
 from fitwithin._pools.decks.deck import count_validation_rows
-from fitwithin.teachers._search.parameters import Choice, FloatRange
 from fitwithin.teachers._search.shares import count_search_rows
-from fitwithin.teachers._search.space import Space
+from fitwithin.teachers._search.space import Choice, FloatRange, Space
 from fitwithin.testing import FakeClock
 from simulated_search import Simulated, run_search
 

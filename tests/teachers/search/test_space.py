@@ -7,8 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fitwithin._presets import LabelEncodedClassifier
-from fitwithin.teachers._search.parameters import Choice, FloatRange, IntRange
-from fitwithin.teachers._search.space import Space, make_space, make_spaces
+from fitwithin.teachers._search.space import Choice, FloatRange, IntRange, Space, make_space, make_spaces
 
 
 def test_a_space_has_the_parameters_of_the_dict():

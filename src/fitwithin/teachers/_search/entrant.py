@@ -13,8 +13,7 @@ from sklearn.utils import check_random_state
 from fitwithin._core.cost import CostEstimates
 from fitwithin.teachers._search.contender import Contender
 from fitwithin.teachers._search.frugal_suggester import FrugalSuggester
-from fitwithin.teachers._search.parameters import Choice, make_key
-from fitwithin.teachers._search.space import Settings, Space
+from fitwithin.teachers._search.space import Choice, Settings, Space, make_key
 
 EstimateCosts = Callable[[Any, CostEstimates], CostEstimates]
 """Cost estimates of an estimator, from those of another one: with the same deadline and memory limit."""

@@ -15,11 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
 
-from fitwithin.teachers._search.parameters import Choice, FloatRange, Parameter, is_number, make_key, to_python
-from fitwithin.teachers._search.space import Settings, Space
-
-N_DRAWN_VALUES = 64
-"""Values that stand for a distribution, in which no step is short."""
+from fitwithin.teachers._search.space import Settings, Space, make_key, make_movable
 
 # The length of a step, as times the root of the number of parameters, each of which goes from 0 to 1
 _FIRST_STEP = 0.1
@@ -48,7 +44,7 @@ class FrugalSuggester:
 
     Examples
     --------
-    >>> from fitwithin.teachers._search.parameters import IntRange
+    >>> from fitwithin.teachers._search.space import IntRange
     >>> suggester = FrugalSuggester(Space({"depth": IntRange(1, 9)}, cheap={"depth": 1}), seed=0)
     >>> settings = suggester.ask()
     >>> settings
@@ -65,7 +61,7 @@ class FrugalSuggester:
     ) -> None:
         self._random = check_random_state(seed)
         cheap = space.complete({}, self._random)
-        self._parameters = {name: _make_movable(one, self._random) for name, one in space.parameters.items()}
+        self._parameters = {name: make_movable(one, self._random) for name, one in space.parameters.items()}
         self._size = math.sqrt(len(self._parameters))
         self._cheap = self._encode(cheap)
         self._pending: dict[Hashable, tuple[Point, Point | None]] = {}
@@ -122,11 +118,3 @@ class FrugalSuggester:
     def _decode(self, point: Point) -> Settings:
         parameters = zip(self._parameters.items(), point.tolist(), strict=True)
         return {name: one.find_value(place) for (name, one), place in parameters}
-
-
-def _make_movable(parameter: Parameter, random: np.random.RandomState) -> Choice | FloatRange:
-    """Return the parameter, or draws in place of a distribution."""
-    if isinstance(parameter, Choice | FloatRange):
-        return parameter
-    values = [to_python(parameter.rvs(random_state=random)) for _ in range(N_DRAWN_VALUES)]
-    return Choice(tuple(sorted(set(values)) if all(map(is_number, values)) else values))

@@ -25,11 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from fitwithin.teachers._search.parameters import Choice, FloatRange, IntRange, Parameter
-from fitwithin.teachers._search.space import LEAVES, Settings, Space, make_space, strip_prefix
-
-MIN_STEPS_LIMIT = 512
-"""Steps that are allowed on any number of rows; beyond, there are at most as many steps as rows, as in FLAML."""
+from fitwithin.teachers._search.space import Choice, FloatRange, IntRange, Parameter, Space, make_space
 
 # FLAML's (Wang et al., "FLAML: A Fast and Lightweight AutoML Library", MLSys 2021, appendix), with lower upper ends:
 # it has 32,768 trees and leaves; its winners in 60 s on 500,000 rows had up to 792 leaves. `max_bin` is 2**k - 1.
@@ -155,15 +151,17 @@ class DataShape:
     numeric_share: float = 1.0
 
 
-def find_ready_space(estimator: Any, shape: DataShape) -> Space | None:
+def find_ready_space(estimator: Any, shape: DataShape, learner: Any = None) -> Space | None:
     """Return the ready space of an estimator, or None if there is none.
 
     Parameters
     ----------
     estimator : estimator
-        Known by the name of its class or of a base class. The last step of a pipeline counts.
+        Known by the name of its class or of a base class.
     shape : DataShape
         The training rows. A tree gets at most half as many leaves as rows, and a portfolio fits the shape.
+    learner : estimator, optional
+        The learner inside of a pipeline or wrapper, whose space counts.
 
     Examples
     --------
@@ -171,66 +169,37 @@ def find_ready_space(estimator: Any, shape: DataShape) -> Space | None:
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
-    >>> shape = DataShape(1000, 10, 2)
-    >>> sorted(find_ready_space(make_pipeline(StandardScaler(), LogisticRegression()), shape).parameters)
+    >>> pipeline, shape = make_pipeline(StandardScaler(), LogisticRegression()), DataShape(1000, 10, 2)
+    >>> sorted(find_ready_space(pipeline, shape, pipeline[-1]).parameters)
     ['logisticregression__C', 'logisticregression__class_weight', 'logisticregression__max_iter']
     >>> find_ready_space(GaussianNB(), shape) is None
     True
     """
-    learner, prefix = find_learner(estimator)
+    learner, prefix = estimator if learner is None else learner, ""
+    if learner is not estimator:
+        prefix = next(f"{name}__" for name, value in estimator.get_params(deep=True).items() if value is learner)
     for base in type(learner).__mro__:
         parameters = READY_SPACES.get((base.__module__.split(".")[0], base.__name__))
         if parameters is not None:
-            names = {name: prefix + own for name, own in _find_names(learner, parameters).items()}
-            known = {*parameters, *learner.get_params(deep=False)}
+            own = learner.get_params(deep=False)
+            names = {name: prefix + _find_name(name, own) for name in {**own, **parameters}}
             space = make_space(estimator, {names[name]: one for name, one in parameters.items()})
-            portfolio = [
-                {names.get(name, prefix + name): value for name, value in one.items() if name in known}
-                for one in find_portfolio(base.__name__, shape)
-            ]
-            return _limit_to_rows(space, portfolio, shape.n_rows)
+            space, found = space.limit_to_rows(shape.n_rows), find_portfolio(base.__name__, shape)
+            known = [{names[name]: value for name, value in one.items() if name in names} for one in found]
+            return replace(space, portfolio=tuple(map(space.clip, known)))
     return None
 
 
-def find_learner(estimator: Any) -> tuple[Any, str]:
-    """Return the learner inside pipelines and wrappers, and the prefix of its parameters."""
-    names = {base.__name__ for base in type(estimator).__mro__}
-    if "Pipeline" in names and getattr(estimator, "steps", None):
-        step, inner = estimator.steps[-1]
-    elif "LabelEncodedClassifier" in names:
-        step, inner = "estimator", estimator.estimator
-    else:
-        return estimator, ""
-    learner, prefix = find_learner(inner)
-    return learner, f"{step}__{prefix}"
-
-
-def _limit_to_rows(space: Space, portfolio: list[Settings], n_rows: int) -> Space:
-    """Return the space with fewer leaves and steps if there are few rows, and with the portfolio within its ranges."""
-    limits = {name: n_rows // 2 for name in space.parameters if strip_prefix(name) in LEAVES}
-    if space.steps is not None:
-        limits[space.steps] = max(n_rows, MIN_STEPS_LIMIT)
-    parameters = {
-        name: replace(one, high=max(2 * one.low, min(one.high, limits[name])))
-        if name in limits and isinstance(one, IntRange)
-        else one
-        for name, one in space.parameters.items()
-    }
-    limited = replace(space, parameters=parameters)
-    return replace(limited, portfolio=tuple(map(limited.clip, portfolio)))
-
-
-def _find_names(learner: Any, parameters: Mapping[str, Parameter]) -> dict[str, str]:
-    """Return the aliases that the user chose; CatBoost refuses two names of one parameter."""
-    own = learner.get_params(deep=False)
-    return {
-        name: next((alias for alias in CATBOOST_ALIASES.get(name, ()) if name not in own and alias in own), name)
-        for name in parameters
-    }
+def _find_name(name: str, own: Mapping[str, Any]) -> str:
+    """Return the alias that the user chose; CatBoost refuses two names of one parameter."""
+    aliases = CATBOOST_ALIASES.get(name, ()) if name not in own else ()
+    return next((alias for alias in aliases if alias in own), name)
 
 
 def find_portfolio(class_name: str, shape: DataShape) -> list[dict[str, Any]]:
     """Return hyperparameters of a learner that were the best ones on the data set whose shape is nearest.
+
+    There are none of other learners, and none without FLAML. Some parameters may be other learners' own.
 
     Parameters
     ----------
@@ -238,11 +207,6 @@ def find_portfolio(class_name: str, shape: DataShape) -> list[dict[str, Any]]:
         Name of the learner's class, such as "LGBMClassifier".
     shape : DataShape
         The training rows.
-
-    Returns
-    -------
-    list of dict
-        Empty for other learners, and without FLAML. Some parameters may be other learners' own.
     """
     learner = class_name.removesuffix("Classifier").removesuffix("Regressor")
     spec = find_spec("flaml")
@@ -264,9 +228,8 @@ def find_portfolio(class_name: str, shape: DataShape) -> list[dict[str, Any]]:
 def _choose_nearest(content: dict[str, Any], shape: DataShape) -> list[dict[str, Any]]:
     center, scale = (np.array(content["preprocessing"][name]) for name in ("center", "scale"))
     point = (np.array([shape.n_rows, shape.n_features, shape.n_classes, shape.numeric_share]) - center) / scale
-    neighbors = content["neighbors"]
-    distances = [np.linalg.norm(np.array(one["features"]) - point) for one in neighbors]
-    return [content["portfolio"][index] for index in neighbors[int(np.argmin(distances))]["choice"]]
+    nearest = min(content["neighbors"], key=lambda one: float(np.linalg.norm(np.array(one["features"]) - point)))
+    return [content["portfolio"][index] for index in nearest["choice"]]
 
 
 def _rename(configuration: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

@@ -8,9 +8,8 @@ from typing import Any
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.records import Estimate
 from fitwithin.teachers._search.contender import Contender, Trial
-from fitwithin.teachers._search.parameters import Choice, Parameter, to_python
 from fitwithin.teachers._search.race import Race
-from fitwithin.teachers._search.space import Settings
+from fitwithin.teachers._search.space import Choice, Parameter, Settings, to_python
 
 # Notes of the deck: all candidates, and the number of the one whose model is the best.
 _CANDIDATES = "candidates"
