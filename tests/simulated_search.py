@@ -12,6 +12,7 @@ from fitwithin._core.cost import CostEstimates, CostModel
 from fitwithin._core.exceptions import LearnerDied, LearnerRaised
 from fitwithin.teachers import Deck, Lesson, LessonReport
 from fitwithin.teachers._search.entrant import Entrant
+from fitwithin.teachers._search.space import Space
 from fitwithin.teachers._search.teacher import Search
 from fitwithin.testing import FakeClock
 from teacher_driver import Selection, answers_to, rows_in_time
@@ -75,7 +76,7 @@ def run_search(learners, *, pool_size=200_000, limit=20.0, seed=0, starts=None, 
     costs = CostEstimates(budget, CostModel())
     deck = Deck(pool_size, np.random.default_rng(seed), costs=costs)
     entrants = [
-        Entrant(number, learner, space, (starts or {}).get(number, []), seed + number)
+        Entrant(number, learner, space or Space({}), (starts or {}).get(number, []), seed + number)
         for number, (learner, space) in enumerate(learners)
     ]
     search = Search(entrants)

@@ -38,11 +38,11 @@ class SearchLearner:
     distributions: Any
     name: str
 
-    def make_spaces(self, shape: DataShape) -> list[Space | None]:
-        """Return the settings to try, one space for each dict; None for the learner's own ones alone."""
+    def make_spaces(self, shape: DataShape) -> list[Space]:
+        """Return the settings to try, one space for each dict; an empty one for the learner's own ones alone."""
         if self.distributions is None:
-            return [find_ready_space(self.estimator, shape, find_inner_learner(self.estimator))]
-        return [*make_spaces(self.estimator, self.distributions)]
+            return [find_ready_space(self.estimator, shape, find_inner_learner(self.estimator)) or Space({})]
+        return make_spaces(self.estimator, self.distributions)
 
 
 def list_learners(

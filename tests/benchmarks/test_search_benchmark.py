@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import make_classification
 
+from fitwithin.backends._early_stopping.registry import find_inner_learner
 from fitwithin.teachers._search.ready_spaces import DataShape, find_ready_space
 from fitwithin_paper.study.raw_dataset import RawDataset
 from fitwithin_paper.study.study_run import TrainTestRows
@@ -142,7 +143,9 @@ def test_every_pair_for_scikit_learn_has_a_space_of_the_learners_parameters(list
 
 @pytest.mark.parametrize("name", learners.LEARNERS)
 def test_every_learner_has_a_ready_space(name):
-    assert find_ready_space(learners.LEARNERS[name](), DataShape(10_000, 10, 2)) is not None
+    learner = learners.LEARNERS[name]()
+
+    assert find_ready_space(learner, DataShape(10_000, 10, 2), find_inner_learner(learner)) is not None
 
 
 def test_covtype_is_in_both_lists():

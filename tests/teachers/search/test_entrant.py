@@ -77,6 +77,6 @@ def test_the_learners_own_values_are_not_tried_again(seed):
 
 
 def test_a_learner_without_a_space_has_the_given_settings_alone():
-    entrant = Entrant(0, DecisionTreeClassifier(), None, [{"max_depth": 3}], 0)
+    entrant = Entrant(0, DecisionTreeClassifier(), Space({}), [{"max_depth": 3}], 0)
 
     assert try_all(entrant) == [{"max_depth": 3}]

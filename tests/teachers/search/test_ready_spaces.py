@@ -13,7 +13,7 @@ from sklearn.utils import all_estimators
 
 from fitwithin._presets import CLASSIFIERS, REGRESSORS, LabelEncodedClassifier, make_preset
 from fitwithin.backends._early_stopping.registry import find_inner_learner
-from fitwithin.teachers._search.ready_spaces import MAX_LEAVES, READY_SPACES, DataShape
+from fitwithin.teachers._search.ready_spaces import READY_SPACES, DataShape
 from fitwithin.teachers._search.ready_spaces import find_ready_space as find_space
 from fitwithin.teachers._search.space import Space
 
@@ -92,7 +92,7 @@ def test_the_portfolio_has_settings_of_the_space_that_the_learner_takes(package,
 def test_no_tree_has_more_leaves_than_half_of_the_rows(n_rows):
     leaves = find_ready_space(make_preset("hist-gradient-boosting"), n_rows).parameters["max_leaf_nodes"]
 
-    assert leaves.high <= max(8, min(MAX_LEAVES, n_rows // 2))
+    assert leaves.high <= max(8, min(4096, n_rows // 2))
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)

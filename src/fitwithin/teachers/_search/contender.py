@@ -36,9 +36,9 @@ class Trial:
 
     def difference_error(self, other: Trial) -> float:
         """Return the standard error of the difference between two scores."""
-        if self.answers is None or other.answers is None:
-            return math.hypot(self.score.standard_error, other.score.standard_error)
-        return paired_error(self.answers, other.answers)
+        if self.answers and other.answers:
+            return paired_error(self.answers, other.answers)
+        return math.hypot(self.score.standard_error, other.score.standard_error)
 
 
 @dataclass(eq=False)
@@ -80,6 +80,11 @@ class Contender(Candidate):
     def is_alive(self) -> bool:
         """Whether it has a score and did not fail."""
         return self.failure is None and bool(self.trials)
+
+    @property
+    def has_raised(self) -> bool:
+        """Whether it failed, and not because its share of the time was over."""
+        return self.failure is not None and not self.was_killed
 
     @property
     def last(self) -> Trial | None:

@@ -39,7 +39,7 @@ class FrugalSuggester:
         Seed of all draws.
     start : mapping of str to Any, optional
         Settings to begin near, all or some of them; default: the cheap ones, near which all restarts are.
-    start_score : float, optional
+    score : float, optional
         Their score, if they are in the space: then they are not suggested.
 
     Examples
@@ -52,20 +52,14 @@ class FrugalSuggester:
     >>> suggester.tell(settings, score=0.8)
     """
 
-    def __init__(
-        self,
-        space: Space,
-        seed: int | np.random.RandomState,
-        start: Mapping[str, Any] | None = None,
-        start_score: float | None = None,
-    ) -> None:
+    def __init__(self, space: Space, seed: Any, start: Settings | None = None, score: float | None = None) -> None:
         self._random = check_random_state(seed)
         cheap = space.complete({}, self._random)
         self._parameters = {name: make_movable(one, self._random) for name, one in space.parameters.items()}
         self._size = math.sqrt(len(self._parameters))
         self._cheap = self._encode(cheap)
         self._pending: dict[Hashable, tuple[Point, Point | None]] = {}
-        self._begin(self._encode({**cheap, **(start or {})}), start_score)
+        self._begin(self._encode({**cheap, **(start or {})}), score)
 
     def _begin(self, point: Point, score: float | None = None) -> None:
         self._best, self._score = point, -math.inf if score is None else score

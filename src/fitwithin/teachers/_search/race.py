@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate
 
@@ -27,6 +28,7 @@ _PLANNED_TIME = 0.5  # of the time limit, for the last fit, when a suggester com
 _MAX_LAST_FITS = 3  # of one candidate, should it be given up or stopped
 
 
+@dataclass(eq=False)
 class Race:
     """Contenders, the subset that they are tried on, and who leads.
 
@@ -36,11 +38,6 @@ class Race:
         The learners.
     max_row_seconds : float, default=inf
         Candidates whose predictions take more seconds a row lead only if all do.
-
-    Attributes
-    ----------
-    shares : Shares
-        Rows and seconds that contenders may have; once the race has begun.
     contenders : list of Contender
         All candidates so far, by their numbers; of an earlier call too.
     in_hand : Contender or None
@@ -51,20 +48,22 @@ class Race:
         Whether the first looks are over.
     finalists, under_way : list of Contender
         Those that have, or had, a last fit, and those that have it now.
+
+    Attributes
+    ----------
+    shares : Shares
+        Rows and seconds that contenders may have; once the race has begun.
     """
 
-    shares: Shares
-
-    def __init__(self, entrants: Sequence[Entrant], max_row_seconds: float = math.inf) -> None:
-        self.entrants = entrants
-        self.max_row_seconds = max_row_seconds
-        self.contenders: list[Contender] = []
-        self.in_hand: Contender | None = None
-        self.n_rows = 0
-        self.is_open = False
-        self.finalists: list[Contender] = []
-        self.under_way: list[Contender] = []
-        self._queue: list[Contender] = []
+    entrants: Sequence[Entrant]
+    max_row_seconds: float = math.inf
+    contenders: list[Contender] = field(default_factory=list)
+    in_hand: Contender | None = None
+    n_rows: int = 0
+    is_open: bool = False
+    finalists: list[Contender] = field(default_factory=list)
+    under_way: list[Contender] = field(default_factory=list)
+    _queue: list[Contender] = field(default_factory=list)
 
     def begin(self, shares: Shares) -> None:
         """Begin with the rows of first looks."""
@@ -186,11 +185,9 @@ class Race:
         leader = self.find_leader([one for one in self.contenders if one not in busy])
         best_score = -math.inf if self.in_hand is None else self.in_hand.score
         others = _rank(one for one in self.contenders if one.is_alive and one not in (leader, *busy))[:_MAX_RIVALS]
-        rivals = [one for one in others if one.promise > best_score]
-        for one in rivals if leader is None else [leader, *rivals]:
-            if self.finalists.count(one) < _MAX_LAST_FITS and self.shares.choose_last_rows(one):
-                return one
-        return None
+        due = [*([leader] if leader else []), *(one for one in others if one.promise > best_score)]
+        due = [one for one in due if self.finalists.count(one) < _MAX_LAST_FITS]
+        return next((one for one in due if self.shares.choose_last_rows(one)), None)
 
     def begin_subset(self, n_rows: int, first: list[Contender]) -> None:
         """Go on with a subset, and try these contenders first."""
@@ -204,8 +201,7 @@ class Race:
             best = self.find_leader(entrant.contenders)
             if entrant.is_out or (best and leader and self._is_behind(best, leader) and not entrant.starts):
                 continue
-            settings = entrant.suggest(partial(self.shares.count_steps, n_rows=self.n_rows))
-            if settings is not None:
+            if (settings := entrant.suggest(partial(self.shares.count_steps, n_rows=self.n_rows))) is not None:
                 return self.add(entrant, settings)
         return None
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import math
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -27,110 +28,26 @@ import numpy as np
 
 from fitwithin.teachers._search.space import Choice, FloatRange, IntRange, Parameter, Space, make_space
 
-# FLAML's (Wang et al., "FLAML: A Fast and Lightweight AutoML Library", MLSys 2021, appendix), with lower upper ends:
-# it has 32,768 trees and leaves; its winners in 60 s on 500,000 rows had up to 792 leaves. `max_bin` is 2**k - 1.
-MAX_LEAVES = 4096
-"""Most leaves of one tree, and most trees of a booster."""
-
-Parameters = Mapping[str, Parameter]
-"""Parameters by name."""
-
-
-def _name(*known: Parameters, **parameters: Parameter) -> Parameters:
-    return {name: one for space in (*known, parameters) for name, one in space.items()}
-
-
-_STEPS = _LEAVES = IntRange(4, MAX_LEAVES, log=True)
-_RATE = FloatRange(0.01, 1.0, log=True)  # lower ones need more trees than a deadline allows
-_LEAF_ROWS = IntRange(1, 128, log=True)
-_BINS = tuple(2**bits - 1 for bits in range(3, 11))
-_PENALTY = FloatRange(2**-10, 2**10, log=True)
-_COLUMNS = FloatRange(0.1, 1.0)
-_ITERATIONS = IntRange(4, 1024, log=True)
-
-_BOOSTER = _name(
-    n_estimators=_STEPS, learning_rate=_RATE, colsample_bytree=_COLUMNS, reg_alpha=_PENALTY, reg_lambda=_PENALTY
-)
-_LIGHTGBM = _name(_BOOSTER, num_leaves=_LEAVES, min_child_samples=_LEAF_ROWS, max_bin=Choice(_BINS))
-# Trees grow leaf by leaf without a limit of depth, as in FLAML: the default depth of 6 ends at 64 leaves.
-_LEAF_BY_LEAF = _name(max_leaves=_LEAVES, max_depth=Choice((0,)), grow_policy=Choice(("lossguide",)))
-_LEAF_WEIGHT = FloatRange(0.001, 128.0, log=True)
-_XGBOOST = _name(_BOOSTER, _LEAF_BY_LEAF, min_child_weight=_LEAF_WEIGHT, subsample=FloatRange(0.5, 1.0))
-# The parameters that CatBoost's guide to tuning names. Trees are symmetric: 10 levels are 1,024 leaves.
-_SYMMETRIC = _name(depth=IntRange(2, 10), border_count=Choice((*_BINS[1:5], 254)))
-_CATBOOST = _name(_SYMMETRIC, iterations=_STEPS, learning_rate=_RATE, l2_leaf_reg=FloatRange(0.1, 100.0, log=True))
-# FLAML's; scikit-learn allows at most 255 bins.
-_HIST_TREE = _name(max_leaf_nodes=_LEAVES, min_samples_leaf=_LEAF_ROWS, max_bins=Choice(_BINS[:6]))
-_HIST_BOOSTING = _name(_HIST_TREE, max_iter=_STEPS, learning_rate=_RATE, l2_regularization=_PENALTY)
-# Trees, columns a split and size of leaves are what matters by Probst et al. ("Hyperparameters and tuning strategies
-# for random forest", 2019). Parts of columns, not roots: where few columns are informative, nearly all are best.
-_SPLIT = _name(max_features=FloatRange(0.05, 1.0, log=True), min_samples_leaf=_LEAF_ROWS)
-_FOREST = _name(_SPLIT, n_estimators=IntRange(32, 1024, log=True))
-# Both limit the size, one evenly, one where rows are few.
-_TREE = _name(max_depth=IntRange(2, 64, log=True), min_samples_leaf=_LEAF_ROWS)
-# Solvers seldom converge on columns of unequal scale, and their time grows with the steps and with `C`.
-_INVERSE_PENALTY = _name(C=FloatRange(2**-10, 2**10, log=True))
-_RIDGE = _name(alpha=_PENALTY)
-# The first step of the regressor is searched since its schedule does not follow from `alpha`.
-_SGD = _name(alpha=FloatRange(1e-7, 1e-1, log=True), average=Choice((False, True)), max_iter=_ITERATIONS)
-_FIRST_STEP = _name(eta0=FloatRange(1e-4, 1e-1, log=True))
-# Of classifiers. Metrics of rare classes depend on weights most in linear models; trees isolate those classes anyway.
-_WEIGHT = _name(class_weight=Choice((None, "balanced")))
-_CRITERION = _name(criterion=Choice(("gini", "entropy")))
-
-READY_SPACES: Mapping[tuple[str, str], Parameters] = {
-    ("lightgbm", "LGBMClassifier"): _LIGHTGBM,
-    ("lightgbm", "LGBMRegressor"): _LIGHTGBM,
-    ("xgboost", "XGBClassifier"): _XGBOOST,
-    ("xgboost", "XGBRegressor"): _XGBOOST,
-    ("catboost", "CatBoostClassifier"): _CATBOOST,
-    ("catboost", "CatBoostRegressor"): _CATBOOST,
-    ("sklearn", "HistGradientBoostingClassifier"): _HIST_BOOSTING,
-    ("sklearn", "HistGradientBoostingRegressor"): _HIST_BOOSTING,
-    ("sklearn", "RandomForestClassifier"): _name(_FOREST, _CRITERION),
-    ("sklearn", "RandomForestRegressor"): _FOREST,
-    ("sklearn", "ExtraTreesClassifier"): _name(_FOREST, _CRITERION),
-    ("sklearn", "ExtraTreesRegressor"): _FOREST,
-    ("sklearn", "DecisionTreeClassifier"): _name(_TREE, _CRITERION),
-    ("sklearn", "DecisionTreeRegressor"): _TREE,
-    ("sklearn", "LogisticRegression"): _name(_INVERSE_PENALTY, _WEIGHT, max_iter=_ITERATIONS),
-    ("sklearn", "LinearSVC"): _name(_INVERSE_PENALTY, _WEIGHT),
-    ("sklearn", "LinearSVR"): _INVERSE_PENALTY,
-    ("sklearn", "Ridge"): _RIDGE,
-    ("sklearn", "RidgeClassifier"): _name(_RIDGE, _WEIGHT),
-    ("sklearn", "SGDClassifier"): _name(_SGD, _WEIGHT),
-    ("sklearn", "SGDRegressor"): _name(_SGD, _FIRST_STEP),
-}
-"""Hyperparameters by the package and the name of the learner's class."""
-
-CATBOOST_ALIASES: Mapping[str, tuple[str, ...]] = {
-    "iterations": ("n_estimators", "num_boost_round", "num_trees"),
-    "depth": ("max_depth",),
-    "learning_rate": ("eta",),
-    "l2_leaf_reg": ("reg_lambda",),
-    "border_count": ("max_bin",),
-}
-"""Other names of CatBoost's parameters."""
+_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 _MAX_STARTS = 4
 """Configurations of a portfolio that are tried."""
 
-_BIN_BITS = "log_max_bin"
 
-# The folder of each learner, and its names for the parameters there as far as they differ. Histogram boosting and
-# CatBoost have no folder, but nearly the same parameters as LightGBM.
-_SOURCES: Mapping[str, tuple[str, Mapping[str, str]]] = {
-    "LGBM": ("lgbm", {_BIN_BITS: "max_bin"}),
-    "XGB": ("xgboost", {}),
-    "CatBoost": ("lgbm", {"n_estimators": "iterations", "num_leaves": "depth", "reg_lambda": "l2_leaf_reg"}),
-    "HistGradientBoosting": (
-        "lgbm",
-        {"n_estimators": "max_iter", "num_leaves": "max_leaf_nodes", "min_child_samples": "min_samples_leaf"}
-        | {_BIN_BITS: "max_bins", "reg_lambda": "l2_regularization"},
-    ),
-    "RandomForest": ("rf", {"max_leaves": "max_leaf_nodes"}),
-    "ExtraTrees": ("extra_tree", {"max_leaves": "max_leaf_nodes"}),
-}
+def _make_parameter(values: Any) -> Parameter:
+    if isinstance(values, list):
+        return Choice(tuple(None if value == "None" else value for value in values))
+    ((scale, (low, high)),) = values.items()
+    return (IntRange if isinstance(low, int) else FloatRange)(low, high, log=scale == "log")
+
+
+READY_SPACES: dict[tuple[str, ...], dict[str, Parameter]] = {}
+"""Hyperparameters by the package and the name of the learner's class."""
+
+for _entry in _TABLE["space"]:
+    for _learner in _entry["learners"]:
+        _parameters = {name: _make_parameter(values) for name, values in _entry["parameters"].items()}
+        READY_SPACES.setdefault(tuple(_learner.split(".")), {}).update(_parameters)
 
 
 @dataclass(frozen=True)
@@ -192,7 +109,7 @@ def find_ready_space(estimator: Any, shape: DataShape, learner: Any = None) -> S
 
 def _find_name(name: str, own: Mapping[str, Any]) -> str:
     """Return the alias that the user chose; CatBoost refuses two names of one parameter."""
-    aliases = CATBOOST_ALIASES.get(name, ()) if name not in own else ()
+    aliases = _TABLE["aliases"].get(name, ()) if name not in own else ()
     return next((alias for alias in aliases if alias in own), name)
 
 
@@ -209,14 +126,15 @@ def find_portfolio(class_name: str, shape: DataShape) -> list[dict[str, Any]]:
         The training rows.
     """
     learner = class_name.removesuffix("Classifier").removesuffix("Regressor")
-    spec = find_spec("flaml")
-    if learner not in _SOURCES or spec is None or spec.origin is None:
+    names, spec = _TABLE["portfolio"].get(learner), find_spec("flaml")
+    if names is None or spec is None or spec.origin is None:
         return []
-    folder, names = _SOURCES[learner]
     task = "regression" if not shape.n_classes else "binary" if shape.n_classes <= 2 else "multiclass"
     try:
-        content = json.loads((Path(spec.origin).parent / "default" / folder / f"{task}.json").read_text("utf-8"))
-        configurations = [one.get("hyperparameters", {}) for one in _choose_nearest(content, shape)]
+        path = Path(spec.origin).parent / "default" / names["folder"] / f"{task}.json"
+        configurations = [
+            one.get("hyperparameters", {}) for one in _choose_nearest(json.loads(path.read_text("utf-8")), shape)
+        ]
     except (OSError, ValueError, KeyError, IndexError):
         # A later version of FLAML may have other files.
         return []
@@ -234,7 +152,6 @@ def _choose_nearest(content: dict[str, Any], shape: DataShape) -> list[dict[str,
 
 def _rename(configuration: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     """Return a configuration under a learner's names; its other parameters count for nothing."""
-    found = {names.get(name, name): value for name, value in configuration.items()}
-    if _BIN_BITS in configuration:
-        found[names.get(_BIN_BITS, _BIN_BITS)] = 2 ** configuration[_BIN_BITS] - 1
+    known = {name: 2**value - 1 if name == "log_max_bin" else value for name, value in configuration.items()}
+    found = {names.get(name, name): value for name, value in known.items()}
     return found | ({"depth": round(math.log2(found["depth"]))} if "depth" in found else {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import astuple
 from typing import Any
 
 from fitwithin._core.cost import CostEstimates
@@ -19,19 +20,16 @@ _BEST = "best candidate"
 def store_contender(race: Race, contender: Contender) -> None:
     """Note a candidate, as values for JSON, for a later call that resumes this one."""
     notes, number = race.shares.deck.notes, contender.number
-    # A new list, since another thread may write the one before.
-    stored = list(notes.get(_CANDIDATES, []))
+    stored = notes.get(_CANDIDATES, [])
     values = {
         "learner": contender.learner,
         "settings": _encode(contender.settings, race.entrants[contender.learner].space.parameters),
         "failure": contender.failure,
         "n_steps": contender.n_steps,
         "cost": contender.costs.cost.observations(),
-        "trials": [
-            [trial.n_rows, trial.score.value, trial.score.low, trial.score.high, trial.was_cut_short]
-            for trial in contender.trials
-        ],
+        "trials": [[one.n_rows, *astuple(one.score)[:3], one.was_cut_short] for one in contender.trials],
     }
+    # A new list, since another thread may write the one before.
     notes[_CANDIDATES] = [*stored[:number], values, *stored[number + 1 :]]
     notes[_BEST] = None if race.in_hand is None else race.in_hand.number
 

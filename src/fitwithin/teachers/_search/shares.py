@@ -114,9 +114,8 @@ class Shares(RowOrder):
         n_rows : int
             Rows of the trial.
         """
-        growth = leaves_ratio**_LEAVES_EXPONENT / (reference.n_steps or 1)
-        trial_step = growth * reference.costs.fit_seconds(n_rows)
-        last_step = growth * reference.costs.fit_seconds(self.max_rows // _LAST_FIT_PART)
+        growth, fit_seconds = leaves_ratio**_LEAVES_EXPONENT / (reference.n_steps or 1), reference.costs.fit_seconds
+        trial_step, last_step = growth * fit_seconds(n_rows), growth * fit_seconds(self.max_rows // _LAST_FIT_PART)
         trial, last = _TRIAL_TIME * self.time_limit, _LAST_FIT_TIME * self.seconds_left
         return min(trial / trial_step, last / last_step) if trial_step and last_step else math.inf
 

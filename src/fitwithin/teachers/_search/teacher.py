@@ -67,8 +67,7 @@ class Search:
             _resume(race, deck.resume_point)
         yield from _look_at_learners(race)
         while True:
-            contender = race.choose_next()
-            if contender is None and (finalist := race.choose_finalist()) is not None:
+            if (contender := race.choose_next()) is None and (finalist := race.choose_finalist()) is not None:
                 yield from _fit_last(race, finalist)
             elif (contender := contender or race.choose_next(race.shares.refit_seconds(race.in_hand))) is not None:
                 yield from _try(race, contender)
@@ -96,12 +95,10 @@ class Search:
             contender = race.choose_next(_BESIDE_TIME * race.shares.time_limit if busy else None)
             if contender is not None:
                 yield from _try(race, contender)
-                continue
-            rival = race.choose_finalist(busy) if busy else None
-            if rival is None:
-                yield Wait()
-            else:
+            elif busy and (rival := race.choose_finalist(busy)) is not None:
                 yield from _fit_last(race, rival)
+            else:
+                yield Wait()
 
 
 def _resume(race: Race, past: ResumePoint) -> None:
@@ -159,12 +156,10 @@ def _try(race: Race, contender: Contender, seconds: float | None = None) -> Subg
 
 def _fit_last(race: Race, contender: Contender) -> Subgenerator[None]:
     """Fit a contender on every row, or on as many as end in time; if the first steps say otherwise, give up."""
-    shares, costs = race.shares, contender.costs
-    n_rows = shares.choose_last_rows(contender)
+    shares, costs, n_safe = race.shares, contender.costs, race.shares.choose_last_rows(contender)
     # The first one may be too large.
     n_try = shares.choose_rows_to_try(contender) if costs.knows_steps and not race.finalists else 0
-    can_give_up, n_rows = n_try > n_rows, max(n_try, n_rows)
-    if not n_rows:
+    if not (n_rows := max(n_try, n_safe)):
         # The time for it went by since it was chosen.
         return
     seconds = shares.seconds_left - shares.reserved_seconds(contender, n_rows)
@@ -172,7 +167,7 @@ def _fit_last(race: Race, contender: Contender) -> Subgenerator[None]:
         shares.list_rows(n_rows),
         shares.list_exams(n_rows, costs, has_holdout=True),
         stop_after=make_limit(seconds),
-        give_up_over=make_limit(seconds / costs.worth_share) if can_give_up else None,
+        give_up_over=make_limit(seconds / costs.worth_share) if n_try > n_safe else None,
         expected_score=contender.promise,
         candidate=contender,
     )
@@ -210,9 +205,9 @@ def _fit(race: Race, contender: Contender, lesson: Lesson) -> Subgenerator[None]
 def _refit_with_every_row(race: Race) -> Subgenerator[None]:
     """Fit the best candidate once more with the rows kept back, if it has all others and this is sure to end."""
     best, shares, n_rows = race.in_hand, race.shares, race.shares.deck.pool_size
-    if best is None or best.last is None or best.last.was_cut_short or not shares.deck.can_refit:
+    if not best or not best.last or best.last.was_cut_short or best.n_rows < shares.n_usable:
         return
-    if best.n_rows < shares.n_usable or best.costs.largest_lesson_rows(n_rows) < n_rows:
+    if not shares.deck.can_refit or best.costs.largest_lesson_rows(n_rows) < n_rows:
         return
     seconds = shares.seconds_left - shares.reserved_seconds(best, n_rows)
     if best.costs.may_begin(n_rows) and best.costs.chance_to_end(n_rows, seconds) >= _REFIT_CHANCE:
