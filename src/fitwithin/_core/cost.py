@@ -168,7 +168,8 @@ class CostModel:
             return self.traits.exam_growth
         less, more = (self._exam_seconds_per_row.observed[size] for size in sizes)
         growth = math.log(more / less) / math.log(sizes[1] / sizes[0]) if more > less > 0 else 0.0
-        return min(1.0, growth)
+        # Predictions of small models are mostly fixed costs (benchmarks/tunnel, neighbors: score + 0.8 points).
+        return min(1.0, max(growth, self.traits.exam_growth))
 
     def overhead_seconds(self, rows: int) -> float:
         """Predict the seconds of handing rows over, and of saving and loading the model."""
