@@ -49,8 +49,8 @@ def test_a_tiny_pool_is_taught_whole_and_has_no_estimate(size):
 def test_a_small_pool_is_split_for_an_estimate_and_then_taught_whole(size):
     session = taught(size, lambda rows: rows % 2 == 0, seed=1)
 
-    lesson, refit = session.asked
-    (holdout, validation), (again,) = lesson.exams, refit.exams
+    lesson, holdout, refit = session.asked
+    (validation,), (again,) = lesson.exams, refit.exams
     assert len(lesson.rows) >= 0.9 * size
     assert (holdout.purpose, validation.purpose) == ("holdout", "validation")
     parts = np.concatenate([lesson.rows, holdout.rows, validation.rows])

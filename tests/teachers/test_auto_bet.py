@@ -253,3 +253,15 @@ def test_the_rows_of_a_bet_begin_with_those_of_the_lessons_before():
 
     for rows in session.lessons:
         np.testing.assert_array_equal(rows, state.order[: len(rows)])
+
+
+def test_a_first_model_that_was_cut_short_gets_the_time_left_if_no_larger_fit_would_end():
+    clock = FakeClock()
+    state = a_state(costs=cost_estimates(10, clock=clock, can_stop_early=True))
+    driver = Driver(cost=state.costs.cost, lesson=lambda n_rows: 0.1 * n_rows, setup=lambda n_rows: 0.1, clock=clock)
+    driven(state.teach(state.order, most_seconds=0.3), driver=driver)
+
+    lessons = driven(teach_bets(state), driver=driver).lessons
+
+    assert [len(rows) for rows in lessons] == [state.n_first]
+    assert clock() > 9.0

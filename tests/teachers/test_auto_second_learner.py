@@ -95,9 +95,9 @@ def test_beside_a_bet_there_are_smaller_lessons_that_are_likely_to_end():
     loops = ParallelLoops()
     beside, bet = loops.begin_bet()
 
-    request = loops.step(0, beside[-1]) if isinstance(beside[-1], Lesson) else loops.loops[0].send(None)
-    while isinstance(request, Lesson):
-        assert len(request.rows) <= len(bet.rows) // 2
+    request = loops.step(0, beside[-1])
+    while not isinstance(request, Wait):
+        assert isinstance(request, Exam) or len(request.rows) <= len(bet.rows) // 2
         request = loops.step(0, request)
 
     assert isinstance(request, Wait)

@@ -71,13 +71,13 @@ def test_rows_that_the_user_chose_are_the_validation_and_holdout_rows():
 # Exams
 
 
-def test_a_lesson_has_an_exam_on_holdout_rows_and_then_one_on_as_many_validation_rows():
+def test_a_lesson_has_an_exam_on_validation_rows_and_the_best_model_then_one_on_as_many_holdout_rows():
     state = a_state()
 
-    (lesson,) = taught_first(state).asked
+    lesson, holdout = taught_first(state).asked
 
     assert isinstance(lesson, Lesson)
-    holdout, validation = lesson.exams
+    (validation,) = lesson.exams
     assert (holdout.purpose, validation.purpose) == ("holdout", "validation")
     assert len(validation.rows) == len(holdout.rows) == len(state.validation_set)
     assert not np.isin(validation.rows, holdout.rows).any()
@@ -121,7 +121,7 @@ def test_a_model_that_is_slow_to_examine_is_examined_on_the_first_of_the_same_ro
 
     driven(state.teach(state.list_rows(100_000)), driver=driver)
 
-    holdout, validation = driver.answered
+    validation, holdout = driver.answered
     assert 100 <= len(validation.rows) < len(state.validation_set)
     np.testing.assert_array_equal(validation.rows, state.validation_set[: len(validation.rows)])
     assert len(holdout.rows) <= len(validation.rows)
@@ -129,10 +129,10 @@ def test_a_model_that_is_slow_to_examine_is_examined_on_the_first_of_the_same_ro
 
 
 def test_without_a_time_limit_neither_lesson_nor_exams_have_one():
-    (lesson,) = taught_first(a_state()).asked
+    lesson, holdout = taught_first(a_state()).asked
 
     assert lesson.stop_after is None
-    assert [exam.seconds for exam in lesson.exams] == [None, None]
+    assert [exam.seconds for exam in (*lesson.exams, holdout)] == [None, None]
 
 
 @given(st.floats(0, 1000), st.floats(0.01, 1000), st.floats(0, 1e-2))
@@ -141,7 +141,7 @@ def test_a_lesson_leaves_time_for_the_exams_of_its_model(limit, most_seconds, ex
 
     lesson = next(state.teach(state.order, most_seconds=most_seconds))
 
-    exams = [exam.seconds for exam in lesson.exams]
+    exams = 2 * [exam.seconds for exam in lesson.exams]
     assert 0 < lesson.stop_after <= max(most_seconds, _LEAST_SECONDS), "a learner takes at least one step"
     assert lesson.stop_after == _LEAST_SECONDS or lesson.stop_after + sum(exams) <= limit
 
@@ -191,7 +191,7 @@ def test_an_oversampled_lesson_may_be_the_best_one_and_does_not_count_as_a_plain
     state, driver = a_state(), Driver()
     taught_first(state, driver=driver)
 
-    (lesson,) = driven(state.teach(state.list_rows(1000)[500:], oversampled=True), lambda rows: rows < 0).asked
+    lesson, _ = driven(state.teach(state.list_rows(1000)[500:], oversampled=True), lambda rows: rows < 0).asked
 
     assert lesson.oversampled
     assert state.n_trained == 250
@@ -206,3 +206,11 @@ def test_a_lesson_was_cut_short_if_its_fit_takes_longer_than_its_time(seconds, w
     driven(state.teach(state.order, most_seconds=10), cost=state.costs.cost, lesson=lambda rows: seconds, clock=clock)
 
     assert state.best.was_cut_short is was_cut_short
+
+
+def test_a_model_that_is_not_the_best_one_is_not_examined_on_holdout_rows():
+    requests = a_state().teach(np.arange(100, dtype=np.int32))
+    next(requests)
+
+    with pytest.raises(StopIteration):
+        requests.send(LessonReport(1.0, is_best=False))

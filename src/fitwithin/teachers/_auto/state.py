@@ -58,6 +58,13 @@ class TeachingState(RowOrder):
         """Rows of the largest lesson that the rows left and the memory allow; at most half of those that failed."""
         return self.costs.largest_lesson_rows(int(min(self.n_usable, self._most_rows)))
 
+    @property
+    def has_poor_model(self) -> bool:
+        """Whether the only model is one of the first rows that was cut short."""
+        best = self.best
+        is_cut = best is not None and best.was_cut_short and len(best.lesson) == self.n_first
+        return is_cut and self.costs.can_be_ended
+
     def count_exam_rows(self, n_rows: int) -> int:
         """Return how many validation rows, and holdout rows, the model of a lesson of `n_rows` is examined on."""
         most = len(self.validation_set) if self._n_exam_rows is None else self._n_exam_rows
@@ -103,10 +110,14 @@ class TeachingState(RowOrder):
         stop_after = max(_LEAST_SECONDS, min(most_seconds, self.seconds_for_fit(len(rows))))
         exams = self.make_exams(self.count_exam_rows(len(rows)), self.find_exam_seconds(len(rows)))
         lesson = Lesson(
-            rows, exams, stop_after=make_limit(stop_after), give_up_over=give_up_over, oversampled=oversampled
+            rows, exams[-1:], stop_after=make_limit(stop_after), give_up_over=give_up_over, oversampled=oversampled
         )
         try:
             report = yield from teach(lesson)
+            if report.is_best and len(exams) > 1:
+                # The model is saved by now: the deadline during this exam does not lose it (benchmarks/tunnel, T up to
+                # 1.25 t_full: losses to Double 13.0 % -> 12.2 %, to sized 21.3 % -> 20.6 %, score + 0.11 points).
+                yield exams[0]
         except OutOfMemory:
             return None
         except (LearnerRaised, LearnerDied) as failure:

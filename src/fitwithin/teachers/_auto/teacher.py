@@ -59,7 +59,7 @@ class Auto(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     >>> requests = Auto().teach(Deck(100_000, np.random.default_rng(0)))
     >>> lesson = next(requests)
     >>> len(lesson.rows), [exam.purpose for exam in lesson.exams]
-    (500, ['holdout', 'validation'])
+    (500, ['validation'])
     """
 
     returns: Returns = "best"
