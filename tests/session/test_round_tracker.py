@@ -1,5 +1,6 @@
 """The bookkeeping of a session."""
 
+import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +12,8 @@ from fitwithin._core.target import Labels
 from fitwithin._session.round_tracker import RoundTracker
 from fitwithin.backends import ExamReport, FitReport
 from fitwithin.backends._metrics import accuracy_interval
-from fitwithin.teachers import Exam, Lesson
+from fitwithin.backends._process.row_reader import RowPositions
+from fitwithin.teachers import Deck, Exam, Lesson
 from fitwithin.testing import FakeClock
 
 
@@ -618,3 +620,19 @@ def test_waiting_for_rows_of_a_data_set_is_no_part_of_a_choice():
         tracker.deck.waited_seconds += 4.0
 
     assert tracker.slowest_choice == pytest.approx(1.0)
+
+
+def test_deck_tracker_and_positions_together_keep_less_than_a_byte_for_each_row_of_the_pool():
+    size, n_used = 20_000_000, 50_000
+    tracemalloc.start()
+    try:
+        deck = Deck(size, np.random.default_rng(0))
+        tracker, positions = RoundTracker(deck, FakeClock()), RowPositions(size)
+        rows = deck.deal(n_used)
+        teach(tracker, rows)
+        positions.set(rows, np.arange(n_used))
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert kept < 0.9 * size

@@ -159,8 +159,7 @@ class Checkpoint:
             Whether the fit is over: wait for the model until the deadline.
         """
         with self._mutex:
-            # The rows of the next round are marked in the same array.
-            self._state, self._model = replace(state, marks=state.marks.copy()), model
+            self._state, self._model = state, model
             self._finish_model(is_last=is_last)
             self._begin_model(is_last=is_last)
             self._finish_model(is_last=is_last)

@@ -17,11 +17,12 @@ from fitwithin._core.budget import Clock
 from fitwithin._core.records import Answers, ClassCounts, Estimate, Exam, Lesson, LessonReport, Mask, Purpose, Rows
 from fitwithin._core.rounds import Round
 from fitwithin._core.target import Labels, count_codes
+from fitwithin._pools.decks.table_pile import RowSet, sort_distinct
 from fitwithin.backends import ExamReport, FitReport, SavedModel
 from fitwithin.teachers import Deck
 
 # Bits of the mark that each row has.
-_TRAINED, _SEEN, _TRAINED_NOW = np.uint8(1), np.uint8(2), np.uint8(4)
+_TRAINED, _SEEN = np.uint8(1), np.uint8(2)
 
 # Stands for a fit that is not over.
 _NO_FIT = FitReport(0.0, 0.0)
@@ -196,8 +197,6 @@ class RoundTracker:
 
     Attributes
     ----------
-    marks : array of uint8
-        The use that each row was put to: 1 for training, 2 for training or an exam.
     current, history : OpenRound or None, and list of Round
         The round under way, and the finished ones.
     slowest_choice : float
@@ -216,7 +215,9 @@ class RoundTracker:
         # Of all rounds, several of which may be under way at the same time.
         self._numbers: list[int] = []
         self._n_usable = self.deck.size
-        self.marks: npt.NDArray[np.uint8] = np.zeros(self.deck.pool_size, dtype=np.uint8)
+        # Rows of lessons, and rows of lessons and exams; a fit that resumes knows those of its own lessons too.
+        self._trained = self._trained_now = RowSet(self.deck.pool_size)
+        self._seen = RowSet(self.deck.pool_size)
         self._choose_seconds = 0.0
         self._mistakes: list[Rows] = []
         self._last: OpenRound | None = None
@@ -238,9 +239,15 @@ class RoundTracker:
         """Whether the last fit was stopped early."""
         return self._last is not None and self._last.fit.was_cut_short
 
+    @property
+    def marks(self) -> npt.NDArray[np.uint8]:
+        """The use that each row was put to: 1 for training, 2 for training or an exam."""
+        return self._trained.make_mask() * _TRAINED | self._seen.make_mask() * _SEEN
+
     def restore(self, marks: npt.NDArray[np.uint8], history: Sequence[Round]) -> None:
         """Go on from the rounds of an earlier fit on the same rows."""
-        self.marks |= marks & (_TRAINED | _SEEN)
+        self._trained = self._make_set(np.flatnonzero(marks & _TRAINED))
+        self._seen = self._make_set(np.flatnonzero(marks & _SEEN))
         self.history += history
         self._numbers += [finished.number for finished in history]
 
@@ -277,8 +284,8 @@ class RoundTracker:
                 f"{kind} has rows of shape {rows.shape} and type {rows.dtype}; expected a non-empty, one-dimensional "
                 "array of row numbers."
             )
-        if rows.min() < 0 or rows.max() >= len(self.marks):
-            raise IndexError(f"{kind} asks for rows outside the pool, which has {len(self.marks)} rows.")
+        if rows.min() < 0 or rows.max() >= self.deck.pool_size:
+            raise IndexError(f"{kind} asks for rows outside the pool, which has {self.deck.pool_size} rows.")
         if isinstance(request, Exam) and request.purpose not in get_args(Purpose):
             purposes = ", ".join(map(repr, get_args(Purpose)))
             raise ValueError(f"Exam has purpose={request.purpose!r}; expected one of {purposes}.")
@@ -289,19 +296,19 @@ class RoundTracker:
     ) -> OpenRound:
         """Begin a round with a lesson for a new model, or for the last one, which continues."""
         rows, continues = lesson.rows, lesson.batch is not None
-        new = rows[self.marks[rows] & _TRAINED == 0]
+        new = rows[~self._trained.holds(rows)]
         if continues:
-            new = np.unique(new)
+            new = sort_distinct(new)
         before = self._last if continues else None
         # An earlier fit that this one resumes trained other models.
-        added = np.unique(rows[self.marks[rows] & _TRAINED_NOW == 0]) if continues else rows
+        added = sort_distinct(rows[~self._trained_now.holds(rows)]) if continues else rows
         n_rows_trained = len(added) + (0 if before is None else before.n_rows_trained)
         self._numbers.append(max(self._numbers, default=0) + 1)
         self.current = OpenRound(
             number=self._numbers[-1],
             lesson=lesson,
             new_rows=len(new),
-            new_mistakes=int(np.count_nonzero(self._make_mask(*self._mistakes)[new])),
+            new_mistakes=int(np.count_nonzero(self._make_set(*self._mistakes).holds(new))),
             n_rows_trained=n_rows_trained,
             class_counts=self._count_classes(added, before),
             has_every_row=n_rows_trained >= self._n_usable and (continues or self._covers_pool(rows)),
@@ -327,7 +334,8 @@ class RoundTracker:
             self._mark_trained(current.lesson.rows)
 
     def _mark_trained(self, rows: Rows) -> None:
-        self.marks[rows] |= _TRAINED | _SEEN | _TRAINED_NOW
+        for used in {self._trained, self._trained_now, self._seen}:
+            used.add(rows)
 
     @property
     def open_round(self) -> OpenRound:
@@ -343,22 +351,21 @@ class RoundTracker:
         return counts if before is None or before.class_counts is None else before.class_counts + counts
 
     def _covers_pool(self, rows: Rows) -> bool:
-        return int(np.count_nonzero(self._make_mask(rows))) >= self._n_usable
+        return int(np.count_nonzero(self._make_set(rows).make_mask())) >= self._n_usable
 
-    def _make_mask(self, *parts: Rows) -> Mask:
-        """Return whether each row of the pool is among these: a byte for each, where counting takes 16."""
-        mask = np.zeros(len(self.marks), dtype=np.bool_)
+    def _make_set(self, *parts: Rows) -> RowSet:
+        found = RowSet(self.deck.pool_size)
         for rows in parts:
-            mask[rows] = True
-        return mask
+            found.add(rows)
+        return found
 
     def add_exam(self, rows: Rows, report: ExamReport, purpose: Purpose = "mistakes") -> None:
         """Note an exam; validation rows never count as fresh, holdout rows always do."""
-        may_be_fresh = purpose == "holdout" or (purpose != "validation" and self._n_usable == len(self.marks))
+        may_be_fresh = purpose == "holdout" or (purpose != "validation" and self._n_usable == self.deck.pool_size)
         current = self.open_round
         current.add_report(report)
         current.exam_seconds += report.exam_seconds
-        current.fresh_masks.append((self.marks[rows] & _SEEN == 0) & may_be_fresh)
+        current.fresh_masks.append(~self._seen.holds(rows) & may_be_fresh)
         current.is_scored = False
         self.last_exams[purpose] = rows
         if purpose == "holdout":
@@ -369,7 +376,7 @@ class RoundTracker:
             current.validation_rows += len(rows) if purpose == "validation" else 0
             current.is_comparable = True
             self._mistakes.append(rows[report.wrong])
-            self.marks[rows] |= _SEEN
+            self._seen.add(rows)
 
     def close(self, finished: OpenRound, elapsed: float) -> Round:
         """End a round, and add it to the history."""

@@ -60,7 +60,21 @@ def test_of_a_row_that_comes_twice_the_last_position_counts():
 
     positions.set(np.array([7, 9, 7]), np.array([0, 1, 2]))
 
-    assert positions.find(np.array([7, 9, 8])).tolist() == [2, 1, -1]
+    assert positions.find(np.array([7, 9])).tolist() == [2, 1]
+
+
+@given(st.lists(st.lists(st.integers(0, 99), max_size=30), max_size=8))
+def test_positions_are_those_that_were_set_last(uses):
+    positions, expected = RowPositions(100), {}
+    for number, rows in enumerate(uses):
+        new = positions.find_new(np.array(rows, dtype=np.int32)).tolist()
+
+        assert new == [row for row in dict.fromkeys(rows) if row not in expected]
+        values = 1000 * number + np.arange(len(rows))
+        positions.set(np.array(rows, dtype=np.int32), values)
+        expected.update(zip(rows, values.tolist(), strict=True))
+        known = np.array(list(expected), dtype=np.int32)
+        assert positions.find(known).tolist() == list(expected.values())
 
 
 def test_positions_are_sent_in_few_bytes():

@@ -10,12 +10,16 @@ import numpy as np
 
 from fitwithin._core.records import Rows
 from fitwithin._core.target import Array, Target
+from fitwithin._pools.decks.table_pile import RowSet, drop_repeats, sort_distinct, split_rows
 from fitwithin._pools.pool import LabeledRows, StackedTable
 from fitwithin._pools.reading_order import BlockIndex
 from fitwithin._pools.spool import SpoolFormat
 from fitwithin._pools.tables import concatenate, is_contiguous, take_rows
 from fitwithin.backends._model_runner import rows_per_piece, split_exam
 from fitwithin.backends._process.shared_memory import MappedFile, SharedColumn, load_pickle
+
+# How many bits of each 16-bit number are set. NumPy 1.26 cannot count bits.
+_BIT_COUNTS = np.unpackbits(np.arange(2**16, dtype=np.uint16).view(np.uint8).reshape(-1, 2), axis=1).sum(1, np.uint8)
 
 
 @dataclass(frozen=True)
@@ -65,31 +69,39 @@ class RowSelection:
 
 
 class RowPositions:
-    """The position of each row of a pool that has one."""
+    """The position of each row that has one: in memory, a number for each of these, and 3 bits a row of the pool."""
 
     def __init__(self, n_rows: int) -> None:
-        # Zeroed memory costs nothing until it is written: 0 stands for no position.
-        self._numbers: Rows = np.zeros(n_rows, dtype=np.int32 if n_rows < np.iinfo(np.int32).max else np.int64)
+        self._rows = RowSet(n_rows)
+        row_type = np.int32 if n_rows < 2**31 else np.int64
+        # Positions in the order of the rows, and how many of them are of rows before each word of the set.
+        self._positions: Rows = np.zeros(0, dtype=row_type)
+        self._n_before: Rows = np.zeros(len(self._rows.words), dtype=row_type)
 
     def find(self, rows: Rows) -> Rows:
-        """Return the position of each of these rows, -1 for one that has none."""
-        positions = self._numbers[rows]
-        positions -= 1
-        return positions
+        """Return the position of each of these rows, all of which have one."""
+        return np.concatenate([self._positions[self._count_before(part)] for part in split_rows(rows)])
 
     def find_new(self, rows: Rows) -> Rows:
         """Return those of these rows that have no position, each once, in their order."""
-        new = rows[self._numbers[rows] == 0][::-1]
-        marks = np.arange(1, len(new) + 1, dtype=self._numbers.dtype)
-        # Of a row that comes twice, the last mark stays.
-        self._numbers[new] = marks
-        found: Rows = new[self._numbers[new] == marks][::-1]
-        self._numbers[new] = 0
-        return found
+        new = rows[~self._rows.holds(rows)]
+        return new if len(sort_distinct(new)) == len(new) else drop_repeats(new)
 
     def set(self, rows: Rows, positions: Rows) -> None:
         """Give these rows new positions; of a row that comes twice, the last counts."""
-        self._numbers[rows] = positions + 1
+        new = sort_distinct(rows[~self._rows.holds(rows)])
+        if len(new):
+            self._positions = np.insert(self._positions, self._count_before(new), 0)
+            self._rows.add(new)
+            np.cumsum(_BIT_COUNTS[self._rows.words[:-1]], out=self._n_before[1:])
+        self._positions[self._count_before(rows)] = positions
+
+    def _count_before(self, rows: Rows) -> Rows:
+        """Return how many rows before each of these have a position."""
+        words = rows >> 4
+        lower_bits = np.left_shift(np.uint16(1), (rows & 15).astype(np.uint16)) - np.uint16(1)
+        n_before: Rows = self._n_before[words] + _BIT_COUNTS[self._rows.words[words] & lower_bits]
+        return n_before
 
 
 @dataclass(frozen=True, eq=False)

@@ -198,7 +198,7 @@ class RowMap(SharedRows):
         for start, chunk in _split_chunks(rows, self._chunk_rows, self._budget):
             for file, source in zip(self._column_files, self._sources, strict=True):
                 file.write_rows(source[chunk], first + start)
-            self._set_positions(chunk, first + np.arange(start, start + len(chunk)))
+        self._set_positions(rows, np.arange(first, first + len(rows)))
 
     def _swap_in(self, rows: Rows, start: int) -> None:
         """Move rows to positions from `start` on; the rows that lay there take the vacated positions."""
