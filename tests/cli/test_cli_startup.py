@@ -24,13 +24,43 @@ app(prog_name="fitwithin")
 """
 
 
-def run(*words, folder=None, program=PROGRAM, **environment):
+COMMANDS = """
+import json, sys
+from typer.testing import CliRunner
+from fitwithin._cli import app
+for words in json.load(sys.stdin):
+    done = CliRunner().invoke(app, words, prog_name="fitwithin")
+    print(json.dumps([done.exit_code, done.output, sorted(sys.modules)]))
+"""
+
+
+def run_all(commands, folder=None):
+    """Run commands one after another in a new process; return what `run` returns for each.
+
+    A large package shows from the command on that imported it.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", COMMANDS],
+        input=json.dumps(commands),
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=os.environ | {"COLUMNS": "200"},
+        check=True,
+    )
+    results = [json.loads(line) for line in done.stdout.splitlines()]
+    return {
+        tuple(words): (code, text, LARGE & set(modules))
+        for words, (code, text, modules) in zip(commands, results, strict=True)
+    }
+
+
+def run(*words, program=PROGRAM, **environment):
     """Run the command in a new process; return its exit code, its output and the large packages that it imported."""
     done = subprocess.run(
         [sys.executable, "-c", program, *words],
         capture_output=True,
         text=True,
-        cwd=folder,
         env=os.environ | {"COLUMNS": "200"} | environment,
         check=False,
     )
@@ -44,9 +74,17 @@ def list_commands(command, words=()):
     return [words, *(found for name, sub in below.items() for found in list_commands(sub, (*words, name)))]
 
 
-@pytest.mark.parametrize("words", list_commands(get_command(app)), ids=lambda words: " ".join(words) or "fitwithin")
-def test_no_help_imports_anything_large(words):
-    code, text, imported = run(*words, "--help")
+PATHS = list_commands(get_command(app))
+
+
+@pytest.fixture(scope="module")
+def helps():
+    return run_all([[*words, "--help"] for words in PATHS])
+
+
+@pytest.mark.parametrize("words", PATHS, ids=lambda words: " ".join(words) or "fitwithin")
+def test_no_help_imports_anything_large(words, helps):
+    code, text, imported = helps[*words, "--help"]
 
     assert (code, imported) == (0, set())
     assert "Usage: fitwithin" in text
@@ -65,30 +103,34 @@ def test_completion_imports_nothing_large():
     assert imported == set()
 
 
-@pytest.mark.parametrize(
-    ("words", "complaint"),
-    [
-        (["train", "--bogus"], "No such option"),
-        (["trian"], "No such command"),
-        (["train", "rows.csv"], "There is no file rows.csv."),
-        (["train", "there.csv", "--test", "ther.csv"], "Did you mean there.csv?"),
-        (["train", "there.csv", "--time-limit", "soon"], "--time-limit must be positive"),
-        (["train", "there.csv", "--memory-limit", "much"], "--memory-limit must be positive"),
-        (["train", "there.csv", "--learner", "lightgbn"], "Did you mean lightgbm?"),
-        (["train", "there.csv", "--teacher", "best"], "--teacher best is unknown."),
-        (["train", "there.csv", "--task", "cluster"], "--task cluster is unknown."),
-        (["train", "there.csv", "--validation", "first"], "--validation first is unknown."),
-        (["predict", "model.skops", "there.csv"], "'model.skops' does not exist."),
-        (["predict", "there.csv", "rows.csv"], "There is no file rows.csv."),
-        (["inspect", "model.skops"], "'model.skops' does not exist."),
-        (["demo", "--time-limit", "soon"], "--time-limit must be positive"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_a_wrong_word_is_reported_before_anything_large_is_imported(words, complaint, tmp_path):
-    (tmp_path / "there.csv").write_text("a,b\n1,2\n")
+COMPLAINTS = [
+    (["train", "--bogus"], "No such option"),
+    (["trian"], "No such command"),
+    (["train", "rows.csv"], "There is no file rows.csv."),
+    (["train", "there.csv", "--test", "ther.csv"], "Did you mean there.csv?"),
+    (["train", "there.csv", "--time-limit", "soon"], "--time-limit must be positive"),
+    (["train", "there.csv", "--memory-limit", "much"], "--memory-limit must be positive"),
+    (["train", "there.csv", "--learner", "lightgbn"], "Did you mean lightgbm?"),
+    (["train", "there.csv", "--teacher", "best"], "--teacher best is unknown."),
+    (["train", "there.csv", "--task", "cluster"], "--task cluster is unknown."),
+    (["train", "there.csv", "--validation", "first"], "--validation first is unknown."),
+    (["predict", "model.skops", "there.csv"], "'model.skops' does not exist."),
+    (["predict", "there.csv", "rows.csv"], "There is no file rows.csv."),
+    (["inspect", "model.skops"], "'model.skops' does not exist."),
+    (["demo", "--time-limit", "soon"], "--time-limit must be positive"),
+]
 
-    code, text, imported = run(*words, folder=tmp_path)
+
+@pytest.fixture(scope="module")
+def complaints(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("here")
+    (folder / "there.csv").write_text("a,b\n1,2\n")
+    return run_all([words for words, _ in COMPLAINTS], folder)
+
+
+@pytest.mark.parametrize(("words", "complaint"), COMPLAINTS, ids=[" ".join(words) for words, _ in COMPLAINTS])
+def test_a_wrong_word_is_reported_before_anything_large_is_imported(words, complaint, complaints):
+    code, text, imported = complaints[tuple(words)]
 
     assert code == 2
     assert complaint in text
