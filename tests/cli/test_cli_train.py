@@ -668,10 +668,8 @@ def test_groups_are_kept_together_and_are_no_feature(run):
     grouped_people().to_parquet("grouped.parquet")
 
     shown = train(run, "--groups", "family", data="grouped.parquet")
-    with_groups = json.loads(
-        train(run, "--groups", "family", "--json", "--force", data="grouped.parquet", learner="lightgbm").stdout
-    )
-    without = json.loads(train(run, "--json", "--force", data="grouped.parquet", learner="lightgbm").stdout)
+    with_groups = json.loads(train(run, "--groups", "family", "--json", "--force", data="grouped.parquet").stdout)
+    without = json.loads(train(run, "--json", "--force", data="grouped.parquet").stdout)
 
     assert shown.exit_code == 0, shown.output
     assert "Left out: family (it names the groups)" in shown.stdout
