@@ -300,6 +300,7 @@ def script_with_hanging_learner(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.clockless
 def test_ctrl_c_means_deadline_now(script_with_hanging_learner):
     process = script_with_hanging_learner(above=1000)
     process.send_signal(signal.SIGINT)
@@ -310,6 +311,7 @@ def test_ctrl_c_means_deadline_now(script_with_hanging_learner):
 
 
 @pytest.mark.slow
+@pytest.mark.clockless
 def test_ctrl_c_without_a_model_is_a_keyboard_interrupt(script_with_hanging_learner):
     process = script_with_hanging_learner(above=0)
     process.send_signal(signal.SIGINT)
@@ -318,6 +320,7 @@ def test_ctrl_c_without_a_model_is_a_keyboard_interrupt(script_with_hanging_lear
 
 
 @pytest.mark.slow
+@pytest.mark.clockless
 def test_when_the_parent_is_killed_its_children_die_too(script_with_hanging_learner):
     process = script_with_hanging_learner(above=1000)
     children = psutil.Process(process.pid).children(recursive=True)

@@ -248,6 +248,7 @@ classifier.fit(data, "label")
 
 
 @pytest.mark.slow
+@pytest.mark.clockless
 def test_a_program_may_end_while_a_block_is_read(tmp_path):
     folder = write_files(make_numbers(4000).drop(columns="w"), tmp_path / "rows", 100)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -275,6 +276,7 @@ TimeConstrainedClassifier(Slow(), time_limit=60, backend=Process(spool=sys.argv[
 
 
 @pytest.mark.slow
+@pytest.mark.clockless
 @pytest.mark.skipif(sys.platform != "linux", reason="files of the spool have names elsewhere")
 def test_a_kill_leaves_nothing_in_the_spool_folder(tmp_path):
     path = write_blocks(make_mixed(20_000).drop(columns="w"), tmp_path / "rows.parquet")

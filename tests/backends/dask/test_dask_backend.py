@@ -67,6 +67,7 @@ def test_importing_fitwithin_does_not_import_dask():
 
 
 @pytest.mark.slow
+@pytest.mark.clockless
 def test_a_share_of_the_memory_is_one_of_a_workers_memory():
     distributed = pytest.importorskip("distributed", reason="Dask is an extra")
     X = np.random.default_rng(0).random((500, 3))

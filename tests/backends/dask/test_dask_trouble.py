@@ -236,6 +236,7 @@ def test_a_worker_that_is_stopped_by_a_signal_makes_nothing_late(dask_client):
     saved.discard()
 
 
+@pytest.mark.clockless
 @pytest.mark.parametrize("end", ["cluster", "client"])
 def test_a_cluster_that_is_closed_before_the_first_model_is_said(end, tmp_path, rows):
     learner = make_hanging_learner(str(tmp_path), "fit")

@@ -44,6 +44,7 @@ def server():
 
 
 @pytest.mark.slow
+@pytest.mark.clockless
 def test_a_stopped_server_is_replaced_within_the_fit(server):
     server.suspend()
 
@@ -55,6 +56,7 @@ def test_a_stopped_server_is_replaced_within_the_fit(server):
 
 
 @pytest.mark.slow
+@pytest.mark.clockless
 def test_a_stopped_server_does_not_outlive_the_program(server):
     server.suspend()
     assert wait_until(lambda: server.status() == psutil.STATUS_STOPPED)
@@ -105,6 +107,7 @@ def test_a_server_that_hangs_in_an_import_does_not_outlive_the_program(hanging):
 
 
 @pytest.mark.slow
+@pytest.mark.clockless
 def test_a_server_that_hangs_in_an_import_is_replaced_and_ended(hanging, monkeypatch):
     monkeypatch.setattr(fork_host, "_PATIENCE_SECONDS", 0.1)
     server = psutil.Process(hanging._process.pid)
@@ -195,6 +198,7 @@ def has_ended(process):
 
 
 @pytest.mark.slow
+@pytest.mark.clockless
 @pytest.mark.parametrize("signals", [(signal.SIGTERM,), (signal.SIGTERM, signal.SIGHUP)], ids=["term", "term and hup"])
 def test_signals_to_the_program_and_the_server_leave_no_folder(signals, tmp_path):
     script = """
@@ -244,6 +248,7 @@ def test_an_exception_that_is_kept_holds_no_rows():
 
 
 @pytest.mark.slow
+@pytest.mark.clockless
 def test_refused_descriptors_leak_none():
     X, y = make_pool().X, np.arange(200) % 3
     TimeConstrainedClassifier(GaussianNB(), time_limit=60).fit(X, y)
@@ -314,6 +319,7 @@ def test_a_model_that_takes_too_long_to_load_gives_way_to_the_one_before(rows):
 
 
 @pytest.mark.slow
+@pytest.mark.clockless
 def test_a_model_that_cannot_be_loaded_leaves_the_one_before_and_a_warning(rows):
     classifier = TimeConstrainedClassifier(FailsToLoad(), time_limit=20, teacher=TCT(first=500), random_state=0)
 
@@ -346,6 +352,7 @@ TimeConstrainedClassifier(AwkwardClassifier("hangs in Python"), time_limit=600).
 
 
 @pytest.mark.slow
+@pytest.mark.clockless
 def test_server_and_learner_end_with_a_program_that_was_forked_during_fit(tmp_path):
     program = subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", KILLED_WITH_A_FORK],
