@@ -240,8 +240,8 @@ class TimeConstrainedSearch(ClassScoresMixin, TimeConstrainedEstimator):
         limit = inputs.max_row_seconds
         if result.row_seconds > limit:
             warnings.warn(
-                f"No model predicts a row within {limit * 1e6:,.1f} us; the fastest one is returned, which takes "
-                f"{result.row_seconds * 1e6:,.1f} us.",
+                f"No model predicts a row within {limit * 1e6:,.10g} us; the fastest one is returned, which takes "
+                f"{result.row_seconds * 1e6:,.2f} us.",
                 RuntimeWarning,
                 stacklevel=3,
             )

@@ -501,7 +501,7 @@ def test_models_that_predict_too_slowly_are_not_returned(classes):
 
 
 def test_without_a_model_that_predicts_in_time_the_fastest_is_returned_with_a_warning(classes):
-    with pytest.warns(RuntimeWarning, match=r"No model predicts a row within 0\.0 us"):
+    with pytest.warns(RuntimeWarning, match=r"No model predicts a row within 0\.001 us"):
         search_of(DecisionTreeClassifier(), DEPTHS, predict_time_limit="0.001us").fit(*classes)
 
 

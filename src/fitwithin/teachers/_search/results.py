@@ -37,10 +37,7 @@ def make_cv_results(
     return {
         "estimator": np.array([names[one.learner] for one in contenders], dtype=object),
         "params": settings,
-        **{
-            f"param_{name}": _mask_missing(settings, name)
-            for name in sorted({name for one in settings for name in one})
-        },
+        **{f"param_{name}": _mask_missing(settings, name) for name in sorted(set().union(*settings))},
         "rank_test_score": np.argsort(order).astype(np.int32) + np.int32(1),
         **columns,
         "ended": columns["ended"].astype(object),
@@ -53,15 +50,14 @@ def _describe(contender: Contender, fits: Sequence[Round], best: int) -> dict[st
     estimate = Estimate(np.nan, np.nan, np.nan)
     if last is not None:
         estimate = Estimate(last.estimate or 0.0, last.low or 0.0, last.high or 0.0)
+    was_cut_short = contender.last is not None and contender.last.was_cut_short
+    ended = "stopped early, and behind others" if was_cut_short else "behind others"
     if contender.number == best:
         ended = "returned"
     elif contender.failure is not None:
         ended = f"failed: {contender.failure}"
     elif last is None:
         ended = "not tried: the time was up"
-    else:
-        was_cut_short = contender.last is not None and contender.last.was_cut_short
-        ended = "stopped early, and behind others" if was_cut_short else "behind others"
     return {
         "mean_test_score": estimate.value,
         "std_test_score": estimate.standard_error,

@@ -6,7 +6,7 @@ import math
 
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.records import Exam
-from fitwithin._pools.decks.deck import Deck, count_validation_rows, find_largest_size, list_sizes
+from fitwithin._pools.decks.deck import Deck, count_validation_rows, list_sizes
 from fitwithin.teachers._learning_curve import find_error_share, find_promising_size
 from fitwithin.teachers._row_order import RowOrder
 from fitwithin.teachers._search.contender import Contender
@@ -127,9 +127,8 @@ class Shares(RowOrder):
     def find_affordable_rows(self, contender: Contender, spent: float = 0.0) -> int:
         """Return the most rows on which a fit should end in time, some seconds from now; 0 if there are none."""
         most = contender.costs.largest_lesson_rows(self.n_usable)
-        return find_largest_size(
-            most, lambda n_rows: self._find_chance(contender, n_rows, spent) >= _LAST_CHANCE, ratio=_SIZE_RATIO
-        )
+        sizes = list_sizes(most, ratio=_SIZE_RATIO)
+        return next((size for size in sizes if self._find_chance(contender, size, spent) >= _LAST_CHANCE), 0)
 
     def choose_last_rows(self, contender: Contender) -> int:
         """Return the rows of the last fit with the largest expected gain; 0 if none is likely to end."""
@@ -179,11 +178,9 @@ class Shares(RowOrder):
 
     def refit_seconds(self, leader: Contender | None) -> float:
         """Return the seconds to fit a contender once more, with the rows kept back; 0 if that will not be."""
-        if (
-            leader is None
-            or not self.deck.can_refit
-            or max(leader.n_rows, self.find_affordable_rows(leader)) < self.max_rows
-        ):
+        if leader is None or not self.deck.can_refit:
+            return 0.0
+        if max(leader.n_rows, self.find_affordable_rows(leader)) < self.max_rows:
             return 0.0
         n_rows = self.deck.pool_size
         return _REFIT_MARGIN * leader.costs.fit_seconds(n_rows) + self.reserved_seconds(leader, n_rows)
