@@ -19,8 +19,6 @@ class Trial:
 
     Parameters
     ----------
-    n_rows : int
-        Rows of the fit.
     score : Estimate
         The score.
     was_cut_short : bool, default=False
@@ -29,7 +27,6 @@ class Trial:
         Answers on the validation rows; None for a trial of an earlier call.
     """
 
-    n_rows: int
     score: Estimate
     was_cut_short: bool = False
     answers: Answers | None = None
@@ -53,8 +50,8 @@ class Contender(Candidate):
         The learner's place among those of the search.
     settings : dict
         Its hyperparameters, as far as they are not the learner's own.
-    trials : list of Trial
-        Its trials, in their order.
+    trials : dict of int to Trial
+        The newest trial by its number of rows, in the order of the first ones.
     failure : str or None
         Why it is out: the learner's error, or its end.
     error : Exception or None
@@ -69,7 +66,7 @@ class Contender(Candidate):
 
     learner: int = 0
     settings: Settings = field(default_factory=dict)
-    trials: list[Trial] = field(default_factory=list)
+    trials: dict[int, Trial] = field(default_factory=dict)
     failure: str | None = None
     error: Exception | None = None
     was_killed: bool = False
@@ -87,14 +84,14 @@ class Contender(Candidate):
         return self.failure is not None and not self.was_killed
 
     @property
-    def last(self) -> Trial | None:
-        """The newest trial with the most rows."""
-        return max(reversed(self.trials), key=lambda trial: trial.n_rows, default=None)
-
-    @property
     def n_rows(self) -> int:
         """Rows of the largest trial; 0 before the first."""
-        return 0 if self.last is None else self.last.n_rows
+        return max(self.trials, default=0)
+
+    @property
+    def last(self) -> Trial | None:
+        """The newest trial with the most rows."""
+        return self.trials.get(self.n_rows)
 
     @property
     def score(self) -> float:
@@ -107,21 +104,18 @@ class Contender(Candidate):
         self.n_steps = report.planned_steps
         if answers is None or answers.score is None or not math.isfinite(answers.score.value):
             return False
-        self.trials.append(Trial(n_rows, answers.score, report.was_cut_short, answers))
+        self.trials[n_rows] = Trial(answers.score, report.was_cut_short, answers)
         return True
-
-    def find_trial(self, n_rows: int) -> Trial | None:
-        """Return the trial with this number of rows."""
-        return next((trial for trial in reversed(self.trials) if trial.n_rows == n_rows), None)
 
     @property
     def exponent(self) -> float | None:
         """By which its errors fall, from its last two sizes; None if there is one size only."""
-        errors = {trial.n_rows: _find_error(trial.score.value) for trial in self.trials if not trial.was_cut_short}
-        if len(errors) < 2:
+        complete = {n_rows: one.score.value for n_rows, one in self.trials.items() if not one.was_cut_short}
+        sizes = sorted(complete)[-2:]
+        if len(sizes) < 2:
             return None
-        less, more = sorted(errors)[-2:]
-        return find_error_exponent(less, errors[less], more, errors[more])
+        error, smaller_error = (_find_error(complete[n_rows]) for n_rows in sizes)
+        return find_error_exponent(sizes[0], error, sizes[1], smaller_error)
 
     def expect_score(self, n_rows: int, exponent: float) -> float:
         """Return the score expected on more rows than the last trial's; without a second size, `exponent` is used."""

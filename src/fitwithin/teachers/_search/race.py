@@ -156,7 +156,7 @@ class Race:
     def _is_settled(self, leader: Contender) -> bool:
         """Whether more rows are due: new candidates do not lead, and rivals are too close to be told apart."""
         others = [one for one in self.contenders if one.is_alive and one.number > leader.number]
-        n_new = sum(one.trials[0].n_rows == self.n_rows for one in others)
+        n_new = sum(next(iter(one.trials)) == self.n_rows for one in others)
         return n_new >= _PATIENCE * len(self.entrants) and len(self._list_next(leader)) > 1
 
     def _grow(self, leader: Contender, seconds: float) -> bool:
@@ -207,7 +207,7 @@ class Race:
 
     def _is_behind(self, contender: Contender, leader: Contender) -> bool:
         """Whether a contender is clearly behind the leader on the present subset, or has not come that far."""
-        trial, last = contender.find_trial(self.n_rows), leader.find_trial(self.n_rows)
+        trial, last = contender.trials.get(self.n_rows), leader.trials.get(self.n_rows)
         if trial is None or last is None:
             return last is not None
         return leader.promise - contender.promise > _CLEAR_ERRORS * last.difference_error(trial)

@@ -27,7 +27,7 @@ def store_contender(race: Race, contender: Contender) -> None:
         "failure": contender.failure,
         "n_steps": contender.n_steps,
         "cost": contender.costs.cost.observations(),
-        "trials": [[one.n_rows, *astuple(one.score)[:3], one.was_cut_short] for one in contender.trials],
+        "trials": [[n, *astuple(one.score)[:3], one.was_cut_short] for n, one in contender.trials.items()],
     }
     # A new list, since another thread may write the one before.
     notes[_CANDIDATES] = [*stored[:number], values, *stored[number + 1 :]]
@@ -45,7 +45,7 @@ def restore_contenders(race: Race, notes: Mapping[str, Any], costs: CostEstimate
         contender.costs.cost.restore(values["cost"])
         # Version 0.3.0 stored the seconds of a trial too.
         for n_rows, value, low, high, *_, was_cut_short in values["trials"]:
-            contender.trials.append(Trial(n_rows, Estimate(value, low, high), was_cut_short))
+            contender.trials[n_rows] = Trial(Estimate(value, low, high), was_cut_short)
         race.contenders.append(contender)
     for entrant in race.entrants:
         del entrant.starts[: len(entrant.contenders) - entrant.tries_own]
