@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fitwithin._core.fit_cost import MemoryModel
+from fitwithin._core.memory_model import MemoryModel
 
 MB = 1_000_000
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fitwithin._core.budget import Budget, Reserves
-from fitwithin._core.fit_cost import DEFAULT_GROWTH, DEFAULT_SPREAD, FitCost, MemoryModel, SecondsByRows
+from fitwithin._core.fit_cost import DEFAULT_GROWTH, DEFAULT_SPREAD, FitCost, SecondsByRows
+from fitwithin._core.memory_model import MemoryModel
 
 # Seconds that every round costs beyond its fit, however small: a process, a file, a message (benchmarks/overhead.py).
 _ROUND_SECONDS = 0.03
@@ -151,11 +152,10 @@ class CostModel:
         observed = self._exam_seconds_per_row.observed
         if not observed:
             return 0.0
-        largest = max(observed)
-        if model_rows is None or model_rows <= largest:
-            return rows * self._exam_seconds_per_row.predict(list(observed)[-1] if model_rows is None else model_rows)
+        largest, model_rows = max(observed), model_rows or list(observed)[-1]
         growth = 1.0 if cautious and self._exam_growth else self._exam_growth
-        return rows * observed[largest] * math.pow(model_rows / largest, growth)
+        per_row = self._exam_seconds_per_row.predict(min(model_rows, largest))
+        return rows * per_row * math.pow(max(1.0, model_rows / largest), growth)
 
     @property
     def _exam_growth(self) -> float:

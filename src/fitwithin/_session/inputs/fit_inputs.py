@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, valid
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates, CostModel
 from fitwithin._core.exceptions import UserInputError
-from fitwithin._core.fit_cost import MemoryModel
+from fitwithin._core.memory_model import MemoryModel
 from fitwithin._core.records import Estimate, Mask, Rows
 from fitwithin._core.target import Labels, Values, refuse_several_targets
 from fitwithin._pools.block_pool import BlockPool, HoldOut
