@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -16,6 +17,8 @@ from sklearn.naive_bayes import GaussianNB
 from fitwithin import TimeConstrainedClassifier
 from fitwithin.backends import Process
 from fitwithin.backends._process.fork_host import fork_servers
+from fitwithin.backends._process.subprocesses import find_modules
+from fitwithin.testing._backends import RecordingClassifier
 
 pytestmark = pytest.mark.usefixtures("workers_of_its_own")
 
@@ -69,6 +72,11 @@ def test_a_script_without_a_main_guard(start, tmp_path):
 
     assert done.stdout.strip() == EXPECTED
     assert done.stderr == ""
+
+
+def test_this_package_is_imported_ahead_however_it_is_installed():
+    """An editable installation is in no folder of installed modules."""
+    assert find_modules(pickle.dumps(RecordingClassifier())) == ["fitwithin.testing._backends"]
 
 
 @pytest.mark.slow

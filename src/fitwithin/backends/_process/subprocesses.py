@@ -328,6 +328,8 @@ def _is_installed(name: str) -> bool:
 
 
 _INSTALL_PREFIXES = (
+    # This package, which an editable installation leaves where its source is.
+    os.path.join(Path(__file__).parents[2], ""),
     *filter(None, map(sysconfig.get_path, ("purelib", "platlib", "stdlib", "platstdlib"))),
     # Debian keeps what its packages install in a folder that sysconfig does not name.
     *site.getsitepackages(),
