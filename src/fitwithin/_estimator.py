@@ -178,10 +178,10 @@ class TimeConstrainedEstimator(ReportMixin, ForecastMixin, MetaEstimatorMixin, B
             inputs = self._prepare_teacher(inputs, {} if experience is None else experience.best_settings)
             past, budget = self._find_past(inputs, checkpoint, budget)
             log = SessionLog(budget, self._describe_candidate)
-            log.on_start(inputs.learner, self.n_rows_in_, inputs.settings.other_learners)
+            log.on_start([inputs.learner, *inputs.settings.other_learners], self.n_rows_in_)
             listeners = [log] if display is None else [display, log]
-            options = {"listeners": listeners, "on_round": self.on_round, "past": past, "checkpoint": checkpoint}
-            session = inputs.open_session(runner, budget, fallback=fallback, **options)
+            options = {"on_round": self.on_round, "checkpoint": checkpoint, "fallback": fallback}
+            session = inputs.open_session(runner, budget, past, listeners=listeners, **options)
             if experience is not None and past is None:
                 experience.begin(session.costs, budget)
             result = self._hold_vote(session.run(), inputs, budget)

@@ -69,7 +69,7 @@ def test_a_round_without_an_exam_has_no_score(lines):
 
 
 def test_all_learners_of_a_search_are_named(lines):
-    SessionLog(Budget(60)).on_start(GaussianNB(), 2_000, [DecisionTreeClassifier()])
+    SessionLog(Budget(60)).on_start([GaussianNB(), DecisionTreeClassifier()], 2_000)
 
     assert lines() == [("INFO", "Fitting GaussianNB, DecisionTreeClassifier on up to 2,000 rows within 60 s.")]
 

@@ -1312,7 +1312,8 @@ def test_an_error_without_a_model_says_what_the_learner_was_doing():
             clock.advance(1000)
             return "all rows"
 
-    with pytest.raises(NoModelInTime, match=r"after 1000\.00 s the learner was still training on 50 rows"):
+    expected = r"after 1000\.00 s the learner was still training on 50 rows. Try a limit of 2000 s or more."
+    with pytest.raises(NoModelInTime, match=expected):
         fitted(Oracle(), Hesitant(), clock=clock, backend=Runners(GivingUp))
     # The same lesson without a limit leaves a model.
     assert fitted(Oracle(), Hesitant()).n_rows_trained_ == 50

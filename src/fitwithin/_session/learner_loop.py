@@ -43,29 +43,15 @@ _MAX_FALLBACK_SHARE = 0.1
 
 @dataclass(eq=False)
 class LearnerLoop:
-    """One learner at work: carry out the requests of a teacher's generator, one after the other.
+    """One learner at work: carry out the requests of a teacher's generator, one after the other."""
 
-    Parameters
-    ----------
-    session : Session
-        What it shares with the other loops: the budget, the costs and the best model.
-    runner : Runner
-        Carries out lessons and exams; prepared for the learner.
-    tracker : RoundTracker
-        Its round under way, and the rounds of all loops.
-    released : callable, optional
-        Returns a context for a call of the runner, in which other loops go on. Everything else happens under one lock.
-    wait : callable, optional
-        Waits until another loop's learner has done something; see `Wait`.
-    activity, status : str
-        What the learner does, in words.
-    """
-
-    session: Session
+    session: Session  # what it shares with the other loops: the budget, the costs and the best model
     runner: Runner
-    tracker: RoundTracker
+    tracker: RoundTracker  # its round under way, and the rounds of all loops
+    # A context for a call of the runner, in which other loops go on. Everything else happens under one lock.
     released: Callable[[], AbstractContextManager[None]] = nullcontext
-    wait: Callable[[], None] = lambda: None
+    wait: Callable[[], None] = lambda: None  # until another loop's learner has done something; see `Wait`
+    # What the learner does, in words.
     activity: str = "getting ready"
     status: str = "the learner had not started"
 
@@ -321,14 +307,16 @@ class LearnerLoop:
             raise OutOfTime
         costs = self.session.costs_of(current.lesson)
         costs.cost.observe_save(len(current.lesson.rows), model.save_seconds + model.load_seconds, model.n_bytes)
-        self.session.reserve_seconds(model)
+        self.budget.reserves.load = model.load_seconds
+        if self.session.checkpoint is not None:
+            self.budget.reserves.checkpoint = self.session.checkpoint.reserved_seconds(model)
         self._selector.replace_best(KeptModel.of_round(current, model))
         current.saved, current.saved_at = model, self.budget.elapsed()
 
     def _close_round(self, current: OpenRound) -> bool:
         """Note the round, and tell everyone; True if the user says stop."""
         self._selector.update_best(current)
-        finished = self.tracker.close(current, self.budget.elapsed())
+        finished = self.tracker.close(self.budget.elapsed())
         self.session.write()
         for listener in self.session.listeners:
             listener.on_round(finished)
@@ -341,13 +329,7 @@ class LearnerLoop:
             listener.on_activity(activity, n_rows, None if candidate is None else candidate.number)
 
     def fit_fallback(self, learner: Any) -> KeptModel | None:
-        """Fit a simple model, to return if there is no other one in time, and reserve the time to load it.
-
-        Returns
-        -------
-        KeptModel or None
-            None if that fails.
-        """
+        """Fit a simple model, to return if there is no other one in time; None if that fails."""
         seconds, deck = _MAX_FALLBACK_SHARE * self.budget.remaining(), self.session.deck
         try:
             rows = np.unique(deck.sample(min(_MAX_FALLBACK_ROWS, deck.size)))

@@ -24,7 +24,6 @@ DescribeCandidate = Callable[[int], str]
 """Returns the learner and the hyperparameters of a candidate of a search, by its number."""
 
 ShowProgress = Literal["auto"] | bool
-"""Whether to show a live display; "auto" shows it on a terminal or in a notebook."""
 
 
 class Listener(Protocol):
@@ -46,15 +45,6 @@ class ProgressDisplay(Progress):
 
     In a search there is the best score in place of the last round, and two lines more: the candidate that leads, and
     the one that is tried.
-
-    Parameters
-    ----------
-    budget : Budget
-        The time limit.
-    console : rich.console.Console
-        Where to draw.
-    describe_candidate : callable, optional
-        Returns the learner and the hyperparameters of a candidate of a search, by its number.
     """
 
     def __init__(self, budget: Budget, console: Console, describe_candidate: DescribeCandidate = str) -> None:
@@ -111,13 +101,7 @@ class ProgressDisplay(Progress):
 def show_progress(
     progress: ShowProgress, budget: Budget, describe_candidate: DescribeCandidate = str
 ) -> AbstractContextManager[ProgressDisplay | None]:
-    """Return the live display that the user wants, as a context manager; None where nothing is shown.
-
-    Raises
-    ------
-    ValueError
-        If `progress` is neither "auto" nor a boolean.
-    """
+    """Return the live display that the user wants, as a context manager; None where nothing is shown."""
     if not isinstance(progress, bool) and progress != "auto":
         raise ValueError(f'progress must be "auto", True or False; got {progress!r}.')
     console = Console(stderr=True)
@@ -128,33 +112,14 @@ def show_progress(
 
 @dataclass(frozen=True)
 class SessionLog:
-    """Log a session at INFO: one line for its start, one for each round, one for its end.
-
-    Parameters
-    ----------
-    budget : Budget
-        The time limit.
-    describe_candidate : callable, optional
-        Returns the learner and the hyperparameters of a candidate of a search, by its number.
-
-    Examples
-    --------
-    >>> import logging, sys
-    >>> LOGGER.addHandler(handler := logging.StreamHandler(sys.stdout))
-    >>> LOGGER.setLevel(logging.INFO)
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> SessionLog(Budget(60)).on_start(GaussianNB(), 20_000)
-    Fitting GaussianNB on up to 20,000 rows within 60 s.
-    >>> LOGGER.removeHandler(handler)
-    >>> LOGGER.setLevel(logging.NOTSET)
-    """
+    """Log a session at INFO: one line for its start, one for each round, one for its end."""
 
     budget: Budget
     describe_candidate: DescribeCandidate = str
 
-    def on_start(self, learner: Any, n_rows: int, other_learners: Sequence[Any] = ()) -> None:
+    def on_start(self, learners: Sequence[Any], n_rows: int) -> None:
         """Log the learner, or all learners of a search, the rows and the limit."""
-        names = ", ".join(type(find_inner_learner(one)).__name__ for one in (learner, *other_learners))
+        names = ", ".join(type(find_inner_learner(one)).__name__ for one in learners)
         LOGGER.info("Fitting %s on up to %s rows within %g s.", names, f"{n_rows:,}", self.budget.seconds)
 
     def on_activity(self, activity: str, rows: int, candidate: int | None = None) -> None:

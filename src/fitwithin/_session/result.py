@@ -23,56 +23,22 @@ _MIN_RECOMMENDED_LIMIT = 5.0
 
 @dataclass(frozen=True, eq=False)
 class SessionResult:
-    """The best model of a session, and how it came about.
-
-    Parameters
-    ----------
-    model : estimator
-        The fitted learner.
-    history : list of Round
-        Every finished round.
-    stop_reason : str
-        Why the session ended.
-    record : ModelRecord
-        The model's rows and scores.
-    seconds_lost : float
-        Seconds of the fits that left no model, because the deadline, the memory limit, an error or the user ended them.
-    warnings : list of tuple
-        What the user should know: texts, with the types of their warnings.
-    candidate : int or None
-        In a search, the number of its candidate.
-    held_out : dict of array of int
-        The rows of the last exams, by purpose.
-    members : VoteMembers
-        The models that may vote; to be closed.
-    row_seconds : float
-        Seconds that the model takes to predict a row; 0 if unknown.
-    costs : CostEstimates or None
-        Those of its learner; None for a fallback.
-    """
+    """The best model of a session, and how it came about."""
 
     model: Any
     history: list[Round]
     stop_reason: StopReason
     record: ModelRecord
-    seconds_lost: float = 0.0
-    warnings: Sequence[tuple[str, type[Warning]]] = ()
+    seconds_lost: float  # of fits that left no model: the deadline, the memory limit, an error or the user ended them
+    warnings: Sequence[tuple[str, type[Warning]]]
     candidate: int | None = None
-    held_out: Mapping[Purpose, Rows] = field(default_factory=dict)
-    members: VoteMembers = field(default_factory=VoteMembers)
-    row_seconds: float = 0.0
-    costs: CostEstimates | None = None
+    held_out: Mapping[Purpose, Rows] = field(default_factory=dict)  # the rows of the last exams
+    members: VoteMembers = field(default_factory=VoteMembers)  # to be closed
+    row_seconds: float = 0.0  # to predict a row; 0 if unknown
+    costs: CostEstimates | None = None  # of the model's learner; None for a fallback
 
     def describe_costs(self, n_rows: int, scoring: Scoring) -> dict[str, Any] | None:
-        """Return what a forecast needs besides the history, as plain values that any format can store.
-
-        Parameters
-        ----------
-        n_rows : int
-            Rows that may be trained on.
-        scoring : Scoring
-            The metric.
-        """
+        """Return what a forecast for `n_rows` needs besides the history, as plain values that any format can store."""
         costs = self.costs
         if costs is None:
             return None
@@ -89,26 +55,7 @@ class SessionResult:
 
 
 def no_model_error(budget: Budget, n_rounds: int, status: str) -> NoModelInTime:
-    """Return the error for a session that ends without a model.
-
-    Parameters
-    ----------
-    budget : Budget
-        The time limit.
-    n_rounds : int
-        Finished rounds.
-    status : str
-        What was going on at the end.
-
-    Examples
-    --------
-    >>> from fitwithin.testing import FakeClock
-    >>> clock = FakeClock()
-    >>> budget = Budget(10, clock=clock)
-    >>> clock.advance(10)
-    >>> print(no_model_error(budget, 0, "the learner was still training on 50 rows").sentence)
-    No model within the limit of 10 s: after 10.00 s the learner was still training on 50 rows. Try a limit of 20 s or more.
-    """  # noqa: E501  # the output of an example
+    """Return the error for a session that ends without a model; `status` says what was going on."""
     if n_rounds and not budget.is_spent:
         return NoModelInTime(
             f"{n_rounds} models were trained, but none was scored, so the best one is unknown.",
@@ -126,22 +73,7 @@ def no_model_error(budget: Budget, n_rounds: int, status: str) -> NoModelInTime:
 
 
 def no_memory_error(stop: OutOfMemory, number: int, activity: str) -> NoModelInMemory:
-    """Return the error for a session whose learner was stopped for its memory before the first model.
-
-    Parameters
-    ----------
-    stop : OutOfMemory
-        The figures.
-    number : int
-        The round.
-    activity : str
-        What the learner did.
-
-    Examples
-    --------
-    >>> print(no_memory_error(OutOfMemory(530_000_000, 512_000_000), 1, "training on 500 rows").sentence)
-    No model within the memory limit of 512 MB: in round 1, training on 500 rows, the learner took 530 MB and was stopped. Allow more memory.
-    """  # noqa: E501  # the output of an example
+    """Return the error for a session whose learner was stopped for its memory, in this round, without a model."""
     return NoModelInMemory(
         f"No model within the memory limit of {format_bytes(stop.limit)}: in round {number}, {activity}, the learner "
         f"took {format_bytes(stop.n_bytes)} and was stopped. Allow more memory.",

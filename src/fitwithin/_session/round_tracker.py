@@ -24,75 +24,36 @@ from fitwithin.teachers import Deck
 # Bits of the mark that each row has.
 _TRAINED, _SEEN = np.uint8(1), np.uint8(2)
 
-# Stands for a fit that is not over.
-_NO_FIT = FitReport(0.0, 0.0)
-
 
 @dataclass(eq=False)
 class OpenRound:
-    """The round under way.
-
-    Parameters
-    ----------
-    number : int
-        1 for the first round.
-    lesson : Lesson
-        The request that it began with.
-    new_rows, new_mistakes : int
-        Rows that no earlier lesson had; those that the model before got wrong.
-    n_rows_trained, class_counts : int, and array of int or None
-        Rows that its model was trained on, in this lesson and in those that it continues; the same by class.
-    has_every_row : bool
-        Whether these are all rows of the pool that may be trained on.
-    predicted_fit, predicted_setup : float or None
-        Seconds that its fit, and the set-up of it, are expected to take.
-    began_at : float
-        The clock's time when it began.
-    fit : FitReport
-        The fit, once it is over.
-    validation : Answers or None
-        The answers to the last exam on validation rows.
-    estimate, fresh_estimate : Estimate or None
-        The score over the validation rows, or without them over all examined rows; the score over the fresh ones.
-    is_scored : bool
-        Whether these are the scores over all exams so far.
-    saved, saved_at : SavedModel and float, or None
-        The model, once it was accepted as the best one and saved; seconds since the start of `fit` when it was.
-    is_wanted : bool
-        Whether the model is to be saved, as the best one.
-    is_comparable : bool
-        Whether the model was examined on rows that may choose between models, which holdout rows may not.
-    holdout : list of Answers
-        The answers to the exams on holdout rows.
-    fresh_masks : list of array
-        For each exam, which of its rows were never trained on and never examined before.
-    """
+    """The round under way."""
 
     number: int
     lesson: Lesson
-    new_rows: int
-    new_mistakes: int
-    n_rows_trained: int
+    new_rows: int  # which no earlier lesson had
+    new_mistakes: int  # those of them that the model before got wrong
+    n_rows_trained: int  # in this lesson and in those that it continues
     class_counts: ClassCounts | None
-    has_every_row: bool
+    has_every_row: bool  # that may be trained on
     predicted_fit: float | None
     predicted_setup: float | None
     began_at: float
-    fit: FitReport = _NO_FIT
-    validation: Answers | None = None
-    estimate: Estimate | None = None
+    fit: FitReport = field(default_factory=lambda: FitReport(0.0, 0.0))  # this one until it is over
+    validation: Answers | None = None  # to the last exam on validation rows
+    estimate: Estimate | None = None  # over the validation rows, or without them over all examined rows
     fresh_estimate: Estimate | None = None
-    is_scored: bool = False
-    saved: SavedModel | None = None
+    is_scored: bool = False  # whether these two are the scores over all exams so far
+    saved: SavedModel | None = None  # once it was accepted as the best one
     saved_at: float | None = None
-    is_wanted: bool = False
-    is_comparable: bool = False
+    is_wanted: bool = False  # whether the model is to be saved, as the best one
+    is_comparable: bool = False  # whether it was examined on rows that may choose a model, which holdout rows may not
     handover_seconds: float = 0.0
     exam_seconds: float = 0.0
     validation_rows: int = 0
     peak_memory: int | None = None
     holdout: list[Answers] = field(default_factory=list)
-    fresh_masks: list[Mask] = field(default_factory=list)
+    fresh_masks: list[Mask] = field(default_factory=list)  # for each exam: rows that were never trained on or examined
 
     def add_report(self, report: FitReport | ExamReport) -> None:
         """Note what every report tells: the seconds of handing rows over, and the memory."""
@@ -185,26 +146,8 @@ class OpenRound:
 class RoundTracker:
     """Follow a session row by row and round by round.
 
-    Parameters
-    ----------
-    deck : Deck
-        The rows of the pool. If validation and holdout rows were chosen beforehand, only the holdout rows are fresh:
-        others may be much like training rows. The seconds that it has waited for rows are no part of a choice.
-    clock : callable
-        Times the teacher's choice of rows.
-    labels : Labels or None
-        The class of each row, if the rows have classes.
-
-    Attributes
-    ----------
-    current, history : OpenRound or None, and list of Round
-        The round under way, and the finished ones.
-    slowest_choice : float
-        Seconds of the teacher's slowest choice so far.
-    last_exams : dict of array of int
-        The rows of the last exam for each purpose; of all exams of the last model on holdout rows.
-    lost_seconds : float
-        Seconds of the rounds that left no model to compare with the best one.
+    If validation and holdout rows were chosen beforehand, only the holdout rows are fresh: others may be much like
+    training rows.
     """
 
     deck: Deck
@@ -218,20 +161,23 @@ class RoundTracker:
         # Rows of lessons, and rows of lessons and exams; a fit that resumes knows those of its own lessons too.
         self._trained = self._trained_now = RowSet(self.deck.pool_size)
         self._seen = RowSet(self.deck.pool_size)
-        self._choose_seconds = 0.0
+        self.history: list[Round] = []
+        # The rows of the last exam for each purpose; of all exams of the last model on holdout rows.
+        self.last_exams: dict[Purpose, Rows] = {}
+        self._start_loop()
+
+    def _start_loop(self) -> None:
+        self._choose_seconds = self.slowest_choice = 0.0
+        # Of rounds that left no model to compare with the best one.
+        self.lost_seconds = 0.0
         self._mistakes: list[Rows] = []
         self._last: OpenRound | None = None
-        self.slowest_choice = 0.0
         self.current: OpenRound | None = None
-        self.history: list[Round] = []
-        self.last_exams: dict[Purpose, Rows] = {}
-        self.lost_seconds = 0.0
 
     def open_loop(self) -> RoundTracker:
         """Return a tracker with a round under way of its own; rows, history and last exams are the same."""
         loop = copy.copy(self)
-        loop._choose_seconds, loop._mistakes, loop._last = 0.0, [], None
-        loop.slowest_choice, loop.current, loop.lost_seconds = 0.0, None, 0.0
+        loop._start_loop()
         return loop
 
     @property
@@ -296,12 +242,11 @@ class RoundTracker:
     ) -> OpenRound:
         """Begin a round with a lesson for a new model, or for the last one, which continues."""
         rows, continues = lesson.rows, lesson.batch is not None
-        new = rows[~self._trained.holds(rows)]
+        new, added, before = rows[~self._trained.holds(rows)], rows, None
         if continues:
-            new = sort_distinct(new)
-        before = self._last if continues else None
-        # An earlier fit that this one resumes trained other models.
-        added = sort_distinct(rows[~self._trained_now.holds(rows)]) if continues else rows
+            # An earlier fit that this one resumes trained other models.
+            added = sort_distinct(rows[~self._trained_now.holds(rows)])
+            new, before = sort_distinct(new), self._last
         n_rows_trained = len(added) + (0 if before is None else before.n_rows_trained)
         self._numbers.append(max(self._numbers, default=0) + 1)
         self.current = OpenRound(
@@ -378,11 +323,10 @@ class RoundTracker:
             self._mistakes.append(rows[report.wrong])
             self._seen.add(rows)
 
-    def close(self, finished: OpenRound, elapsed: float) -> Round:
-        """End a round, and add it to the history."""
-        seconds, self._choose_seconds = self._choose_seconds, 0.0
-        self.current = None
-        self.history.append(finished.finish(seconds, elapsed))
+    def close(self, elapsed: float) -> Round:
+        """End the round under way, and add it to the history."""
+        self.history.append(self.open_round.finish(self._choose_seconds, elapsed))
+        self._choose_seconds, self.current = 0.0, None
         return self.history[-1]
 
     def abandon(self) -> None:
@@ -394,7 +338,7 @@ class RoundTracker:
         self.current = None
 
     def add_lost_round(self, lost: OpenRound) -> None:
-        """Note that this round, which ends now, leaves no model."""
+        """Note that this round, which ends now, leaves no model to compare with the best one."""
         self.lost_seconds += self.clock() - lost.began_at
 
     def withdraw_best(self) -> None:

@@ -31,30 +31,14 @@ _EXAMS_OF_VOTER = 3.0
 
 @dataclass(frozen=True, eq=False)
 class KeptModel:
-    """A saved model, and what is known about it.
-
-    Parameters
-    ----------
-    model : SavedModel
-        The model.
-    record : ModelRecord
-        Its rows and scores.
-    validation : Answers or None, default=None
-        The answers to its last exam on validation rows in this session, if it had any.
-    candidate : Candidate or None, default=None
-        In a search, the learner and its hyperparameters.
-    oversampled : bool, default=False
-        Whether misclassified rows were oversampled among its training rows.
-    row_seconds : float, default=0.0
-        Seconds that the prediction of a row took; 0 if unknown.
-    """
+    """A saved model, and what is known about it."""
 
     model: SavedModel
     record: ModelRecord
-    validation: Answers | None = None
+    validation: Answers | None = None  # to its last exam on validation rows in this session
     candidate: Candidate | None = None
     oversampled: bool = False
-    row_seconds: float = 0.0
+    row_seconds: float = 0.0  # of a prediction; 0 if unknown
 
     @classmethod
     def of_round(cls, new: OpenRound, model: SavedModel) -> KeptModel:
@@ -90,17 +74,7 @@ class KeptModel:
 
 @dataclass
 class VoteMembers:
-    """The models that may vote: the best ones of the two largest subsets, as long as there is time and room for them.
-
-    Parameters
-    ----------
-    most : int, default=0
-        Most models.
-    time_limit : float, default=0.0
-        Seconds of the whole fit.
-    models : list of KeptModel
-        The models.
-    """
+    """The models that may vote: the best ones of the two largest subsets, if there is time and room for them."""
 
     most: int = 0
     time_limit: float = 0.0
@@ -145,28 +119,8 @@ class VoteMembers:
 class ModelSelector:
     """Decide whether a new model replaces the best one, and hold the best one.
 
-    Parameters
-    ----------
-    returns : {"best", "last"}
-        Which model the teacher wants back.
-    stored : KeptModel, optional
-        The best model of an earlier fit. It stays unless a new one is at least as good: by its score, or without
-        scores by its rows.
-    stored_validation_rows : array of int, optional
-        The validation rows of the earlier fit.
-    is_scoring_proven : bool, default=True
-        Whether the metric is known to work; see `Scoring`.
-    members : VoteMembers
-        The models that may vote.
-    max_row_seconds : float, optional
-        A model whose predictions take more seconds a row is the best one only if all are slower.
-
-    Attributes
-    ----------
-    best : KeptModel or None
-        The best model so far.
-    former : KeptModel or None
-        The best model before it, in case that the best one cannot be loaded.
+    The best model of an earlier fit stays unless a new one is at least as good: by its score, or without scores by its
+    rows. One that takes more than `max_row_seconds` to predict a row is the best one only if all are slower.
     """
 
     returns: Returns
@@ -180,6 +134,7 @@ class ModelSelector:
         # Whether every new model replaces the one before, whatever its score.
         self.accepts_every_model = self.returns == "last"
         self.best = self.stored
+        # The one before it, in case that the best one cannot be loaded.
         self.former: KeptModel | None = None
         # The rows of the model, whether its score was undefined, and why.
         self._problem: tuple[int, bool, str] = 0, False, ""
@@ -192,19 +147,7 @@ class ModelSelector:
     def note_problem(self, n_rows: int, n_examined: int, score: Estimate | None, problem: str | None) -> None:
         """Note why a score of a model is unknown, if it is; the model with the most rows counts.
 
-        Parameters
-        ----------
-        n_rows, n_examined : int
-            Rows that the model was trained on, and rows of the exam.
-        score : Estimate or None
-            The score, whose value may be NaN.
-        problem : str or None
-            Why it is unknown.
-
-        Raises
-        ------
-        ScoringFailed
-            If the metric is not defined, and is not known to work for any model.
+        A metric that is not known to work for any model, and gives no finite score, raises.
         """
         self.is_scoring_proven |= problem is None and is_finite(score)
         if problem is None:
@@ -250,15 +193,10 @@ class ModelSelector:
         return self.accepts_every_model and (self.stored is None or n_rows >= self.stored.record.n_rows)
 
     def prefers(self, new: OpenRound, estimate: Estimate | None = None) -> bool:
-        """Whether a new model replaces the best one.
+        """Whether a new model replaces the best one; for answers on validation rows, `ScoredModel` has the rule.
 
-        Parameters
-        ----------
-        new : OpenRound
-            The round of the new model. If it has answers on validation rows, `ScoredModel` has the rule.
-        estimate : Estimate, optional
-            Without validation rows, its score over all exams. Its lower bound must be higher, as in the paper, unless
-            it was trained on every row of the pool.
+        Without them, the lower bound of the `estimate` over all exams must be higher, as in the paper, unless the model
+        was trained on every row of the pool.
         """
         if self.accepts_every_model:
             return self.accepts_unseen(new.n_rows_trained)
@@ -334,9 +272,8 @@ class ModelSelector:
 
     def update_best(self, new: OpenRound) -> None:
         """Set the scores of a model, and its last answers on validation rows, if it is the best one."""
-        if self.best is not None and self.holds(new.saved):
-            record = replace(self.best.record, estimate=new.estimate, fresh_estimate=new.fresh_estimate)
-            self.best = replace(self.best, record=record, validation=new.validation, row_seconds=new.row_seconds)
+        if new.saved is not None and self.holds(new.saved):
+            self.best = KeptModel.of_round(new, new.saved)
 
     def close(self) -> None:
         """Discard the models; one was loaded, or none is wanted."""
@@ -353,13 +290,7 @@ def find_stored_model(past: FitState) -> KeptModel | None:
 
 
 def is_lower(estimate: Estimate | None, other: Estimate | None) -> bool:
-    """Whether a score is lower than another one, or unknown.
-
-    Examples
-    --------
-    >>> is_lower(Estimate(0.7, 0.6, 0.8), Estimate(0.75, 0.65, 0.85)), is_lower(None, None)
-    (True, True)
-    """
+    """Whether a score is lower than another one, or one of them is unknown."""
     return estimate is None or other is None or estimate.value < other.value
 
 

@@ -51,63 +51,27 @@ _MIN_LOAD_SECONDS = 0.1
 
 @dataclass(eq=False)
 class Session:
-    """One teacher, one learner, one budget.
-
-    Parameters
-    ----------
-    teacher : Teacher
-        Says what to train on and what to examine.
-    runner : Runner
-        Carries out lessons and exams; prepared for the learner.
-    deck : Deck
-        The rows of the pool.
-    budget : Budget
-        The time limit.
-    costs : CostEstimates
-        Predicts lessons and exams, and learns from them.
-    selector : ModelSelector
-        Holds the best model.
-    labels : Labels, optional
-        The class of each row, to count the classes that a model was trained on; teachers do not see it.
-    listeners : sequence of Listener
-        Told what the session does.
-    on_round : callable, optional
-        Called with each finished `Round`; stops the session by returning True.
-    past : FitState, optional
-        An earlier fit on the same rows, to resume.
-    checkpoint : Checkpoint, optional
-        Where to store the session while it runs.
-    n_jobs : int, default=1
-        Learners that the runner can have at work at the same time; a teacher may need fewer.
-    widen : callable, optional
-        Returns the estimate from holdout rows with an interval that allows for their groups; takes also these rows, and
-        which of them are predicted wrongly.
-    fallback : estimator, optional
-        Fitted first, and returned if there is no other model.
-
-    Attributes
-    ----------
-    lost : ModelRecord or None
-        The best model of the earlier fit, if it could not be stored and is not fitted again yet.
-    """
+    """One teacher, one learner, one budget."""
 
     teacher: Teacher
-    runner: Runner
+    runner: Runner  # prepared for the learner
     deck: Deck
     budget: Budget
     costs: CostEstimates
     selector: ModelSelector
-    labels: Labels | None = None
+    labels: Labels | None = None  # to count the classes that a model was trained on; teachers do not see them
     listeners: Sequence[Listener] = ()
     on_round: OnRound | None = None
-    past: FitState | None = None
+    past: FitState | None = None  # on the same rows
     checkpoint: Checkpoint | None = None
-    n_jobs: int = 1
+    n_jobs: int = 1  # that the runner can have; a teacher may need fewer
+    # The estimate from holdout rows, for their groups; takes also the rows, and which of them are predicted wrongly.
     widen: Callable[[Estimate, Rows, Mask], Estimate] | None = None
-    fallback: Any = None
+    fallback: Any = None  # the learner that is fitted first, and returned if there is no other model
 
     def __post_init__(self) -> None:
         self._tracker = RoundTracker(self.deck, self.budget.clock, self.labels)
+        # The best model of the earlier fit, if it could not be stored and is not fitted again yet.
         self.lost = None if self.past is None else self.past.lost_best
         if self.past is not None:
             self._restore(self.past)
@@ -130,17 +94,7 @@ class Session:
             self.deck.notes.update(past.notes)
 
     def run(self) -> SessionResult:
-        """Teach until the time is up or nothing is left to teach, and return the best model.
-
-        Raises
-        ------
-        NoModelInTime
-            If the deadline came before the first model.
-        LearnerFailed
-            If the learner's process died before the first model.
-        NoModelInMemory
-            If the learner took more than the memory limit before the first model.
-        """
+        """Teach until the time is up or nothing is left to teach, and return the best model."""
         fallback: KeptModel | None = None
         try:
             reason = self._find_reason_to_end_at_once()
@@ -223,12 +177,6 @@ class Session:
             # The lost one had replaced the stored one, perhaps with a lower score on more rows.
             return self.lost or best
         return self.lost if self.lost is not None and is_lower(best.estimate, self.lost.estimate) else best
-
-    def reserve_seconds(self, model: SavedModel) -> None:
-        """Keep the time before the deadline that loading and storing a new best model takes."""
-        self.budget.reserves.load = model.load_seconds
-        if self.checkpoint is not None:
-            self.budget.reserves.checkpoint = self.checkpoint.reserved_seconds(model)
 
     def note_unpredicted(self, n_rows: int, unpredicted: Unpredicted | None) -> None:
         """Note that a model that was trained on `n_rows` could not predict some rows; the first one is reported."""

@@ -29,51 +29,27 @@ T = TypeVar("T")
 MAX_SEED = 2**31 - 1
 """Largest seed that every random generator takes."""
 
-RandomState = int | np.random.RandomState | None
-"""The estimator's parameter `random_state`."""
-
 LearnerKind = Literal["classifier", "regressor"]
-"""What an estimator expects of its learner."""
-
 Validation = Literal["random", "last"]
-"""Which rows of X are kept for validation and holdout."""
 
 # Share of the rows of a class that have a weight, below which a warning says so. Zeros on purpose, such as those of the
 # other folds of a cross-validation, leave more.
 _MIN_WEIGHTED_SHARE = 0.01
+
+# Parameters by which a user of CatBoost says where its logs go, or that there are none.
+_LOG_PARAMETERS = {"allow_writing_files", "train_dir"}
 
 _BACKENDS: Mapping[str, Callable[[], Backend]] = {"process": Process, "inline": Inline}
 
 
 @dataclass(frozen=True, eq=False)
 class FitArguments:
-    """What the user passed to `fit`.
-
-    Parameters
-    ----------
-    X, y : table and array-like, or data set and str
-        Features, and labels or values; or a data set on disk, and a column's name.
-    sample_weight : array-like, str or None
-        Weight of each row, or the name of its column.
-    params : dict
-        Other arguments of the learner's `fit`.
-    validation : {"random", "last"}
-        The estimator's parameter.
-    groups : array-like, str or None
-        The group of each row of X, or the name of its column.
-    X_val, y_val : table or data set, and array-like or str, or None
-        Other rows to choose and estimate by.
-
-    Raises
-    ------
-    ValueError
-        If those that choose validation rows do not go together.
-    """
+    """What the user passed to `fit`, and the estimator's parameter `validation`."""
 
     X: Any
     y: Any
     sample_weight: Any
-    params: Mapping[str, Any]
+    params: Mapping[str, Any]  # of the learner's `fit`
     validation: Validation = "random"
     groups: Any = None
     X_val: Any = None
@@ -85,8 +61,9 @@ class FitArguments:
         if (self.X_val is None) != (self.y_val is None):
             found, missing = ("X_val", "y_val") if self.y_val is None else ("y_val", "X_val")
             raise ValueError(f"Got {found} without {missing}; rows for validation need both. Pass {missing} too.")
-        given = {'validation="last"': self.validation == "last", "groups": self.groups is not None}
-        choices = [name for name, is_given in {**given, "X_val": self.X_val is not None}.items() if is_given]
+        given = {"groups": self.groups, "X_val": self.X_val}
+        choices = ['validation="last"'] if self.validation == "last" else []
+        choices += [name for name, value in given.items() if value is not None]
         if len(choices) > 1:
             advice = f'Leave out {choices[-1]}, or set validation="random".'
             if choices == ["groups", "X_val"]:
@@ -94,13 +71,7 @@ class FitArguments:
             raise ValueError(f"Got both {' and '.join(choices)}; each of them chooses the validation rows. {advice}")
 
     def split_frames(self) -> FitArguments:
-        """Return them with texts as an array, and values in place of columns' names, which data sets on disk keep.
-
-        Raises
-        ------
-        UserInputError
-            If there is no such column, or a table has no names.
-        """
+        """Return them with texts as an array, and values in place of columns' names, which data sets on disk keep."""
         texts = None if isinstance(self.y, str) else read_texts(self.X)
         if texts is None and find_input_kind(self.X) != "table":
             return self
@@ -121,23 +92,9 @@ def can_resume(estimator: Any) -> bool:
 
 
 def route_fit_params(estimator: Any, learners: Sequence[Any], given: FitArguments) -> dict[str, Any]:
-    """Return the arguments of the learners' `fit`.
+    """Return the arguments of the learners' `fit`, which are the same for all; a learner that does not take one raises.
 
-    Parameters
-    ----------
-    estimator : TimeConstrainedEstimator
-        Says where arguments go, if metadata routing is on.
-    learners : sequence of estimator
-        Its learners; those of a search all get the same arguments.
-    given : FitArguments
-        What the user passed.
-
-    Raises
-    ------
-    ValueError
-        If there are other arguments than weights, and metadata routing is off.
-    TypeError
-        If there are weights, or arguments for the first learner, which a learner does not take.
+    Without metadata routing there are only weights.
     """
     params, groups = dict(given.params), given.groups
     if given.sample_weight is not None:
@@ -171,20 +128,6 @@ def _refuse_params(learner: Any, refused: Collection[str], verb: str) -> None:
 
 def split_fit_params(params: Mapping[str, Any], n_rows: int) -> tuple[dict[str, Array], dict[str, Any]]:
     """Split the arguments of `fit` into those with one entry for each row and all others.
-
-    Returns
-    -------
-    row_params : dict of array
-        Arguments with one entry for each row.
-    fit_params : dict
-        All other arguments, unchanged.
-
-    Raises
-    ------
-    ValueError
-        If `sample_weight` does not hold one finite number for each row, or sums to zero or less.
-    TypeError
-        If another argument with one entry for each row holds Python objects.
 
     Examples
     --------
@@ -239,22 +182,7 @@ def warn_of_weightless_classes(labels: Labels, weights: Array) -> None:
 
 
 def clone_learner(learner: Any, kind: LearnerKind | None = None, name: str = "estimator") -> Any:
-    """Return a clone of a learner that can fit and predict, and that writes no files of its own accord.
-
-    Parameters
-    ----------
-    learner : estimator
-        The user's learner.
-    kind : {"classifier", "regressor"}, optional
-        Refuse a learner of the other kind.
-    name : str, default="estimator"
-        The argument that it came as.
-
-    Raises
-    ------
-    TypeError
-        If it is no learner, or one of the other kind.
-    """
+    """Return a clone of a learner of this kind, which came as the argument `name`; it writes no files by itself."""
     missing = [method for method in ("fit", "predict") if not callable(getattr(learner, method, None))]
     if missing or isinstance(learner, type):
         raise TypeError(
@@ -265,15 +193,22 @@ def clone_learner(learner: Any, kind: LearnerKind | None = None, name: str = "es
         found = "regressor" if is_regressor(learner) else "classifier" if is_classifier(learner) else kind
         if found != kind:
             raise TypeError(f"{name} must be a {kind}; got the {found} {learner!r}.")
-    _refuse_other_tasks(learner)
     cloned = clone(learner, safe=False)
-    _prevent_log_files(cloned)
+    params = _list_parameters(cloned)
+    _refuse_other_tasks(cloned, params)
+    for part in (cloned, *params.values()):
+        # CatBoost would write a folder of logs in the working folder; the user may have asked for one.
+        if type(part).__module__.startswith("catboost.") and not _LOG_PARAMETERS & part.get_params().keys():
+            part.set_params(allow_writing_files=False)
     return cloned
 
 
-def _refuse_other_tasks(learner: Any) -> None:
+def _list_parameters(learner: Any) -> dict[str, Any]:
+    return learner.get_params(deep=True) if hasattr(learner, "get_params") else {}
+
+
+def _refuse_other_tasks(learner: Any, params: Mapping[str, Any]) -> None:
     """Raise a TypeError for a learner that ranks, or predicts survival times."""
-    params = learner.get_params(deep=True) if hasattr(learner, "get_params") else {}
     objectives = [str(value) for name, value in params.items() if re.search("(^|__)(objective|loss_function)$", name)]
     found = [text for text in objectives if re.search("rank|survival|cox|^aft|pairlogit", text.lower())]
     found += [name for part in (learner, *params.values()) if (name := type(part).__name__).endswith("Ranker")]
@@ -282,16 +217,6 @@ def _refuse_other_tasks(learner: Any) -> None:
             f"estimator must be a classifier or a regressor; got {found[0]}. Ranking and survival analysis are not "
             "supported: rows are drawn and scored one by one, without their queries or censoring times."
         )
-
-
-def _prevent_log_files(learner: Any) -> None:
-    """Keep CatBoost from writing a folder of logs in the working folder, unless the user asked for one."""
-    parameters = learner.get_params(deep=True) if hasattr(learner, "get_params") else {}
-    for part in (learner, *parameters.values()):
-        if type(part).__module__.startswith("catboost.") and not {"allow_writing_files", "train_dir"} & set(
-            part.get_params()
-        ):
-            part.set_params(allow_writing_files=False)
 
 
 def validate_teacher(teacher: Teacher, learner: Any, *, regression: bool) -> None:
@@ -318,17 +243,11 @@ def validate_fit_params(teacher: Teacher, fit_params: Mapping[str, Any]) -> None
         )
 
 
-def draw_seeds(random_state: RandomState, learner: Any) -> tuple[int | None, int, np.random.Generator]:
-    """Draw the seeds of a fit; with a random state, also for every `random_state` of the learner that is None.
+def draw_seeds(random_state: Any, learner: Any) -> tuple[int | None, int, np.random.Generator]:
+    """Draw the seeds for the global random state of the learner, for scoring, and for every choice of rows.
 
-    Returns
-    -------
-    int or None
-        For learners that use the global random state; None if the user set no random state.
-    int
-        For scoring: one for all models of a fit, so that intervals from resamples do not differ by chance.
-    numpy.random.Generator
-        For every choice of rows.
+    All models are scored with one seed, so that intervals from resamples do not differ by chance. With a random state,
+    every `random_state` of the learner that is None is set too; without one, the first seed is None.
     """
     random = check_random_state(random_state)
     seed = None if random_state is None else int(random.randint(MAX_SEED))
@@ -340,44 +259,24 @@ def draw_seeds(random_state: RandomState, learner: Any) -> tuple[int | None, int
 
 def fill_random_states(learner: Any, random: np.random.RandomState) -> None:
     """Set every `random_state` of the learner and its parts that is None."""
-    if not hasattr(learner, "get_params"):
-        return
-    parameters = learner.get_params(deep=True)
+    parameters = _list_parameters(learner)
     unset = [name for name in sorted(parameters) if name.split("__")[-1] == "random_state" and parameters[name] is None]
     if unset:
         learner.set_params(**{name: int(random.randint(MAX_SEED)) for name in unset})
 
 
 def find_backend(backend: str | Backend) -> Backend:
-    """Return the backend that a parameter names, or is.
-
-    Examples
-    --------
-    >>> find_backend("inline").clock.__name__
-    'monotonic'
-    """
+    """Return the backend that a parameter names, or is."""
     return _resolve("backend", backend, _BACKENDS, "open")
 
 
 def find_teacher(teacher: str | Teacher) -> Teacher:
-    """Return the teacher that a parameter names, or is.
-
-    Examples
-    --------
-    >>> find_teacher("tct")
-    TCT()
-    """
+    """Return the teacher that a parameter names, or is."""
     return _resolve("teacher", teacher, TEACHERS, "teach")
 
 
 def count_learners(teacher: Teacher, n_jobs: int | None) -> int:
-    """Return the learners that are at work at the same time: at most as many as the teacher has work for.
-
-    Raises
-    ------
-    ValueError
-        If `n_jobs` is 0 or no integer.
-    """
+    """Return the learners that are at work at the same time: at most as many as the teacher has work for."""
     n_learners = 1 if n_jobs is None else count_jobs(n_jobs)
     if not isinstance(teacher, ParallelTeacher):
         return 1
@@ -385,7 +284,6 @@ def count_learners(teacher: Teacher, n_jobs: int | None) -> int:
 
 
 def _resolve(parameter: str, value: str | T, known: Mapping[str, Callable[[], T]], method: str) -> T:
-    """Return the object that a parameter names, or is."""
     if isinstance(value, str) and value in known:
         return known[value]()
     if not isinstance(value, str) and callable(getattr(value, method, None)) and not isinstance(value, type):

@@ -56,39 +56,17 @@ _MAX_VALIDATION_SET = 20_000
 
 @dataclass(frozen=True, eq=False)
 class FitInputs:
-    """The checked input of `fit`.
-
-    Parameters
-    ----------
-    teacher : Teacher
-        Chooses the training rows.
-    learner : estimator
-        A clone of the user's learner, with its random states filled.
-    pool : Pool
-        The rows of X and, after them, those of X_val.
-    settings : FitSettings
-        How to fit and score the learner.
-    rng : numpy.random.Generator
-        For every choice of rows.
-    fingerprint : dict or None
-        The rows and the learner, to compare with an earlier fit; None if there is none to compare with.
-    held_out : HeldOutRows or None
-        Validation and holdout rows that the user chose; None if the teacher chooses them.
-    n_members : int, default=0
-        Most models that are kept for a vote.
-    max_row_seconds : float, optional
-        Most seconds that the prediction of a row should take.
-    """
+    """The checked input of `fit`."""
 
     teacher: Teacher
-    learner: Any
-    pool: Pool
+    learner: Any  # a clone of the user's, with its random states filled
+    pool: Pool  # the rows of X and, after them, those of X_val
     settings: FitSettings
-    rng: np.random.Generator
-    fingerprint: Fingerprint | None = None
-    held_out: HeldOutRows | None = None
-    n_members: int = 0
-    max_row_seconds: float = math.inf
+    rng: np.random.Generator  # for every choice of rows
+    fingerprint: Fingerprint | None = None  # to compare with an earlier fit
+    held_out: HeldOutRows | None = None  # None if the teacher chooses them
+    n_members: int = 0  # that may vote, at most
+    max_row_seconds: float = math.inf  # that a prediction should take
 
     @property
     def labels(self) -> Labels | None:
@@ -113,28 +91,14 @@ class FitInputs:
         return rows
 
     def widen(self, estimate: Estimate, rows: Rows, wrong: Mask) -> Estimate:
-        """Return an estimate with an interval that allows for the groups of its rows, if there are any.
-
-        Parameters
-        ----------
-        estimate : Estimate
-            A score, with an interval as if rows were independent.
-        rows : array of int
-            Its rows.
-        wrong : array of bool
-            Which of them are predicted wrongly.
-        """
+        """Return an estimate with an interval that allows for the groups of its rows, if there are any."""
         if self.held_out is None or self.held_out.groups is None:
             return estimate
         bounds = find_bounds(self.settings.scoring.scorer)
         return widen_by_groups(estimate, wrong, self.held_out.groups[rows], bounds)
 
-    def open_session(self, runner: Runner, budget: Budget, **options: Any) -> Session:
-        """Return the session that fits these inputs, with its rows and its learner's process under way.
-
-        Other arguments are those of `Session`.
-        """
-        past: FitState | None = options.get("past")
+    def open_session(self, runner: Runner, budget: Budget, past: FitState | None = None, **options: Any) -> Session:
+        """Return the session that fits these inputs, with its rows and its learner's process under way."""
         if past is None or not past.is_over(budget):
             self.pool.start()
             runner.prepare(self.learner, self.pool, self.settings)
@@ -154,7 +118,7 @@ class FitInputs:
             members=VoteMembers(self.n_members, budget.seconds),
             max_row_seconds=self.max_row_seconds,
         )
-        options |= {"n_jobs": self.settings.n_jobs, "labels": self.labels, "widen": self.widen}
+        options |= {"past": past, "n_jobs": self.settings.n_jobs, "labels": self.labels, "widen": self.widen}
         return Session(self.teacher, runner, self._make_deck(costs), budget, costs, selector, **options)
 
     def _make_deck(self, costs: CostEstimates) -> Deck:
@@ -173,18 +137,7 @@ def check_inputs(
 ) -> FitInputs:
     """Check the learner and the rows; the estimator keeps the number of rows, their features and classes.
 
-    Parameters
-    ----------
-    estimator : TimeConstrainedEstimator
-        The estimator that is fitted.
-    given : FitArguments
-        What the user passed.
-    teacher : Teacher
-        Chooses the training rows.
-    memory_limit : int or None
-        Bytes for all learners together.
-    open_pool : callable
-        Opens a data set; see `open_data_set`.
+    `memory_limit` is that of all learners together; `open_pool` opens a data set, as `open_disk_pool` does.
     """
     n_jobs, is_weighted = fit_arguments.count_learners(teacher, estimator.n_jobs), given.sample_weight is not None
     scoring = make_scoring(estimator.scoring, regression=estimator._regression, weighted=is_weighted)
@@ -260,14 +213,7 @@ def _hold_out_rows(
 def check_features(estimator: Any, X: Any, y: Any = None) -> Any:
     """Return X as the learner gets it; missing values are left to the learner.
 
-    Parameters
-    ----------
-    estimator : TimeConstrainedEstimator
-        Keeps the number and the names of the features if there is a y, and compares X with them if there is none.
-    X : array-like, sparse matrix or frame
-        Features.
-    y : array-like, optional
-        The target, in `fit`.
+    In `fit`, which has a y, the estimator keeps the number and names of the features; later X is compared with them.
     """
     reset = y is not None
     if is_text_array(X) and (reset or not hasattr(estimator, "n_features_in_")):
@@ -303,10 +249,7 @@ def open_table(estimator: Any, given: FitArguments, params: Mapping[str, Any]) -
 def open_data_set(
     estimator: Any, given: FitArguments, params: Mapping[str, Any], open_pool: Callable[..., Pool], validates: bool
 ) -> tuple[Pool, dict[str, Any]]:
-    """Return the rows of a data set, and the arguments of the learner's `fit` other than the weights.
-
-    `open_pool` opens the rows, as `open_disk_pool` does; a teacher that `validates` would hold out random rows itself.
-    """
+    """Return the rows of a data set, and the arguments of the learner's `fit` other than the weights."""
     others = dict(params)
     rows = {"X": given.X, "y": given.y, "sample_weight": others.pop("sample_weight", None), "groups": given.groups}
     rows |= {"X_val": given.X_val, "y_val": given.y_val}
@@ -342,13 +285,7 @@ def open_disk_pool(
 def open_validation_table(
     estimator: Any, given: FitArguments, training: TablePool, rng: np.random.Generator
 ) -> tuple[TablePool, HeldOutRows]:
-    """Return the rows of X_val and y_val, and their halves.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If they do not go with the training rows.
-    """
+    """Return the rows of X_val and y_val, and their halves; raise if they do not go with the training rows."""
     features = _check_validation_features(estimator, given.X_val, training.X)
     held_out = hold_out_second_table(len(training), features.shape[0], rng)
     if features.shape[0] != len(given.y_val):
