@@ -66,23 +66,14 @@ class _PendingModel:
 class Checkpoint:
     """One fit's hold on its checkpoint: read at its start, written while it runs.
 
-    Parameters
-    ----------
-    target : path-like
-        The folder, which no other fit writes to; a `CheckpointPath` has attachments too.
-    budget : Budget
-        The time limit, which covers writing. It is first used by `begin`.
-
-    Attributes
-    ----------
-    messages : list of str
-        What went wrong, for warnings at the end of the fit.
+    No other fit writes to the folder `target`; a `CheckpointPath` has attachments too. The time limit covers writing.
     """
 
     def __init__(self, target: str | os.PathLike[str], budget: Budget) -> None:
         # The program may change its working folder meanwhile.
         self.path = Path(os.fspath(target)).absolute()
         self.budget = budget
+        # What went wrong, for warnings at the end of the fit.
         self.messages: list[str] = []
         self._content = read_checkpoint(self.path) if (self.path / STATE_FILE).exists() else None
         self._writer = CheckpointWriter(self.path)
@@ -106,13 +97,7 @@ class Checkpoint:
     def begin(
         self, fingerprint: Fingerprint, facts: Mapping[str, Any], trusted_types: Sequence[str]
     ) -> FitState | None:
-        """Return the state in the folder, if there is one of this fit, and from now on note the time that passes.
-
-        Raises
-        ------
-        UserInputError
-            If it is of other rows or of another learner, or its model cannot be read.
-        """
+        """Return the state in the folder, if there is one of this fit, and from now on note the time that passes."""
         content, past, unclear = self._content, None, list_not_comparable(fingerprint)
         # A fit that ended before its first model, such as one with an error in its data, has nothing to lose.
         if content is not None and content.state.best is not None:
@@ -147,16 +132,9 @@ class Checkpoint:
         return _SAFETY_FACTOR * self._state_seconds + (seconds if is_reserved else 0.0)
 
     def write(self, state: FitState, model: SavedModel | None, *, is_last: bool = False) -> None:
-        """Write the state, and the best model if it is new and there is time for it.
+        """Write the state, and the model of its `model_record` if that is new and there is time for it.
 
-        Parameters
-        ----------
-        state : FitState
-            The fit so far.
-        model : SavedModel or None
-            The model of ``state.model_record``.
-        is_last : bool, default=False
-            Whether the fit is over: wait for the model until the deadline.
+        At the end of the fit, wait for the model until the deadline.
         """
         with self._mutex:
             self._state, self._model = state, model
@@ -305,15 +283,7 @@ def read_stored_seconds(target: str | os.PathLike[str]) -> float:
 
 @contextmanager
 def open_checkpoint(target: str | os.PathLike[str], budget: Budget) -> Iterator[Checkpoint]:
-    """Yield the checkpoint of a fit, which no other fit can open meanwhile.
-
-    Raises
-    ------
-    ImportError
-        If skops or filelock is not installed.
-    UserInputError
-        If the folder can't be written to or read, or another fit uses it.
-    """
+    """Yield the checkpoint of a fit, which no other fit can open meanwhile."""
     if not isinstance(target, str | os.PathLike):
         raise UserInputError(f"checkpoint must be a path or None; got {target!r}.", 'For example "fit.ckpt".')
     require_libraries("checkpoint", "filelock", "skops")

@@ -47,18 +47,10 @@ _TEMPORARY_FILE = re.compile(r"\..+\.part")
 
 @dataclass(frozen=True, eq=False)
 class CheckpointPath(os.PathLike[str]):
-    """A path for the parameter `checkpoint`, and further files for the folder.
-
-    Parameters
-    ----------
-    path : Path
-        The folder.
-    attachments : dict of bytes
-        Files by name, such as an encoder of the features.
-    """
+    """A path for the parameter `checkpoint`, and further files for the folder."""
 
     path: Path
-    attachments: Mapping[str, bytes] = field(default_factory=dict)
+    attachments: Mapping[str, bytes] = field(default_factory=dict)  # by name, such as an encoder of the features
 
     def __fspath__(self) -> str:
         return os.fspath(self.path)
@@ -66,13 +58,7 @@ class CheckpointPath(os.PathLike[str]):
 
 @contextmanager
 def lock_folder(path: Path) -> Iterator[None]:
-    """Keep other fits away from a folder, which is created if it is not there.
-
-    Raises
-    ------
-    UserInputError
-        If another fit uses it, or it can't be written to.
-    """
+    """Keep other fits away from a folder, which is created if it is not there."""
     from filelock import FileLock, Timeout
 
     try:
@@ -92,13 +78,7 @@ def lock_folder(path: Path) -> Iterator[None]:
 
 
 def validate_checkpoint_path(path: Path) -> None:
-    """Check that a path is free for a checkpoint, or is one.
-
-    Raises
-    ------
-    UserInputError
-        If it is a file or a folder with other content, or lies in no folder.
-    """
+    """Check that a path is free for a checkpoint, or is one."""
     if path.exists() and not path.is_dir():
         raise UserInputError(f"The checkpoint {path} is a file; expected a folder.", "Name another path, or delete it.")
     if not path.parent.is_dir():
@@ -110,40 +90,18 @@ def validate_checkpoint_path(path: Path) -> None:
 
 @dataclass(frozen=True, eq=False)
 class CheckpointContent:
-    """What a checkpoint holds.
+    """What a checkpoint holds."""
 
-    Parameters
-    ----------
-    state : FitState
-        The fit so far; with its model if that was asked for.
-    fingerprint : dict
-        The rows and the learner of the fit.
-    facts : dict
-        The task, classes and columns, for readers who do not have the data.
-    attachments : tuple of str
-        Names of further files.
-    """
-
-    state: FitState
+    state: FitState  # with its model if that was asked for
     fingerprint: Fingerprint
-    facts: Mapping[str, Any]
-    attachments: tuple[str, ...]
+    facts: Mapping[str, Any]  # the task, classes and columns, for readers who do not have the data
+    attachments: tuple[str, ...]  # names of further files
 
 
 def read_checkpoint(path: Path, trusted_types: Collection[str] | None = None) -> CheckpointContent:
-    """Read a checkpoint of any origin, also while its fit runs.
+    """Read a checkpoint of any origin, also while its fit runs; a damaged one is a `UserInputError`.
 
-    Parameters
-    ----------
-    path : Path
-        The folder.
-    trusted_types : collection of str, optional
-        Load the model too, if it has only these types and those on fitwithin's own list.
-
-    Raises
-    ------
-    UserInputError
-        If it is no checkpoint, is damaged, was written by a newer version, or its model has other types.
+    With `trusted_types`, load the model too, if it has only these types and those on fitwithin's own list.
     """
     text = _read_state_file(path)
     while True:
@@ -177,15 +135,7 @@ def _read_state_file(path: Path) -> bytes:
 
 
 def load_skops_file(file: Path, trusted_types: Collection[str] = ()) -> Any:
-    """Load a skops file of a checkpoint.
-
-    Raises
-    ------
-    UserInputError
-        If it holds types that are not trusted, or is damaged.
-    FileNotFoundError
-        If it is not there.
-    """
+    """Load a skops file of a checkpoint; one that is damaged, or holds types that are not trusted, raises."""
     from fitwithin._core.model_file import UntrustedTypes, load_model
 
     try:
@@ -258,13 +208,7 @@ def _read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
 
 
 class CheckpointWriter:
-    """Write states to a folder. A kill between any two steps leaves the last complete state readable.
-
-    Parameters
-    ----------
-    path : Path
-        The folder, which no other fit writes to.
-    """
+    """Write states to a folder. A kill between any two steps leaves the last complete state readable."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -278,16 +222,9 @@ class CheckpointWriter:
         return self.path / f"{kind}-{next(self._numbers)}.{'skops' if kind == 'model' else 'npz'}"
 
     def write(self, state: FitState, model: ModelRecord | None, others: Mapping[str, Any]) -> None:
-        """Write the arrays if they changed, and a ``state.json`` that names them and the model.
+        """Write the arrays if they changed, and a ``state.json`` that names them and a model that lies in the folder.
 
-        Parameters
-        ----------
-        state : FitState
-            The fit so far.
-        model : ModelRecord or None
-            A model that lies in the folder.
-        others : dict
-            The fingerprint, the facts and the attachments.
+        The `others` are the fingerprint, the facts and the attachments.
         """
         self._write_arrays(state, model)
         files = {"rows": self._rows_file}

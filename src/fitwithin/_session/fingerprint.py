@@ -168,20 +168,7 @@ def describe_training(
 ) -> Fingerprint:
     """Return what must be equal in a resumed fit: rows, learners and metric.
 
-    Parameters
-    ----------
-    estimator : TimeConstrainedEstimator
-        Knows the metric, and which rows it holds out.
-    learners : dict
-        The user's learners, before their random states are set.
-    training : Pool
-        The rows of X.
-    fit_params : dict
-        Arguments of the learner's `fit` without one entry for each row.
-    groups : array of int or None
-        The group of each row.
-    table : Pool or None
-        The rows of X_val and y_val.
+    The learners are the user's, before their random states are set; the `table` has the rows of X_val and y_val.
     """
     held_out = {} if estimator.validation == "random" else {"validation": estimator.validation}
     if groups is not None:

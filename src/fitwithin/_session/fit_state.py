@@ -19,87 +19,37 @@ FINISHED: tuple[StopReason, ...] = ("all rows", "no gain", "no mistakes")
 
 @dataclass(frozen=True, eq=False)
 class ModelRecord:
-    """What is known about a best model, besides the model.
+    """What is known about a best model, besides the model."""
 
-    Parameters
-    ----------
-    number : int
-        Its round.
-    n_rows : int
-        Rows that it was trained on.
-    rows : array of int or None
-        Their numbers; None for a model that continued with the one before.
-    class_counts : array of int or None
-        The rows by class; None without classes.
-    estimate, fresh_estimate : Estimate or None
-        The score that it is compared by, and the one over rows that had no part in training or choosing.
-    fit_seconds : float
-        Seconds of its fit.
-    was_cut_short : bool
-        Whether its fit was stopped early.
-    file : str
-        In a checkpoint, the name of its skops file.
-    trust : tuple of str
-        Types that must be trusted by name to open that file.
-    """
-
-    number: int
+    number: int  # of its round
     n_rows: int
-    rows: Rows | None = None
+    rows: Rows | None = None  # None for a model that continued with the one before
     class_counts: ClassCounts | None = None
-    estimate: Estimate | None = None
-    fresh_estimate: Estimate | None = None
+    estimate: Estimate | None = None  # that it is compared by
+    fresh_estimate: Estimate | None = None  # over rows that had no part in training or choosing
     fit_seconds: float = 0.0
     was_cut_short: bool = False
-    file: str = ""
-    trust: tuple[str, ...] = ()
+    file: str = ""  # in a checkpoint, of skops
+    trust: tuple[str, ...] = ()  # types that must be trusted by name to open that file
 
 
 @dataclass(frozen=True, eq=False)
 class FitState:
-    """A fit so far.
+    """A fit so far."""
 
-    Parameters
-    ----------
-    seconds : float
-        Seconds spent, in all calls together.
-    stop_reason : str or None
-        Why it ended; None while it is under way.
-    history : tuple of Round
-        Every finished round.
-    cost : dict
-        The observations of the cost model.
-    marks : array of uint8
-        The use that each row was put to; see `RoundTracker`.
-    was_cut_short : bool
-        Whether the last fit was stopped early.
-    best : ModelRecord or None
-        The best model.
-    validation_rows, holdout_rows : array of int
-        The rows of the last exams for these purposes.
-    teacher : str
-        Name of the teacher's class.
-    notes : dict
-        What the teacher noted on its deck.
-    model : estimator or None
-        A fitted model; None if none could be stored.
-    model_record : ModelRecord or None
-        What is known about `model`. It may be an older one than `best`.
-    """
-
-    seconds: float
-    stop_reason: StopReason | None
+    seconds: float  # spent, in all calls together
+    stop_reason: StopReason | None  # None while it is under way
     history: tuple[Round, ...]
-    cost: Mapping[str, Any]
-    marks: npt.NDArray[np.uint8]
-    was_cut_short: bool
+    cost: Mapping[str, Any]  # the observations of the cost model
+    marks: npt.NDArray[np.uint8]  # see `RoundTracker`
+    was_cut_short: bool  # whether the last fit was stopped early
     best: ModelRecord | None
-    validation_rows: Rows
-    holdout_rows: Rows
-    teacher: str = ""
-    notes: Mapping[str, Any] = field(default_factory=dict)
-    model: Any = None
-    model_record: ModelRecord | None = None
+    validation_rows: Rows  # of the last exam
+    holdout_rows: Rows  # the same
+    teacher: str = ""  # the name of its class
+    notes: Mapping[str, Any] = field(default_factory=dict)  # of the teacher, on its deck
+    model: Any = None  # None if none could be stored
+    model_record: ModelRecord | None = None  # of `model`, which may be an older one than `best`
 
     @property
     def lost_best(self) -> ModelRecord | None:

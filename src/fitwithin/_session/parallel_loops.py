@@ -26,17 +26,7 @@ class ParallelLoops:
     round makes the user say stop, all end; only a learner that fails beside the first loop before there is a model
     leaves that loop to go on alone.
 
-    Parameters
-    ----------
-    first : LearnerLoop
-        The loop of the first generator.
-    requests : sequence of generator
-        One for each loop; the other loops get runners that are siblings of the first one's.
-
-    Attributes
-    ----------
-    deciding : LearnerLoop
-        The loop that ended the session.
+    `first` is the loop of the first generator; the others get runners that are siblings of its own.
     """
 
     def __init__(self, first: LearnerLoop, requests: Sequence[Requests]) -> None:
@@ -48,6 +38,7 @@ class ParallelLoops:
         self._outcomes: dict[LearnerLoop, Outcome] = {}
         self._n_begun = 0
         self._waiting: set[LearnerLoop] = set()
+        # The loop that ended the session.
         self.deciding = first
         for loop in self._loops:
             loop.released, loop.wait = self.released, partial(self.wait, loop)

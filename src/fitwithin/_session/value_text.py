@@ -41,12 +41,8 @@ _PLAIN = (str, bool, int, float, complex, bytes, np.generic, type(None), type(..
 def describe_value(value: Any, listed: Iterable[Any] = ()) -> str:
     """Return a text that is the same for the same value in every process.
 
-    Parameters
-    ----------
-    value : object
-        Anything. Functions and classes of installed libraries are known by name, others by their code.
-    listed : iterable of object
-        Estimators that are described on their own: of these only the class counts.
+    Functions and classes of installed libraries are known by name, others by their code. Of the `listed` estimators,
+    which are described on their own, only the class counts.
 
     Examples
     --------

@@ -39,16 +39,8 @@ def make_vote(
     """Return a result with the best vote, and the weight of each candidate; None if no vote beats the best model.
 
     Models are added one by one, the same one perhaps several times, as long as the score on the validation rows rises
-    (Caruana et al., *Ensemble Selection from Libraries of Models*, ICML 2004).
-
-    Parameters
-    ----------
-    result : SessionResult
-        The best model, the models that may vote, and the validation and holdout rows.
-    inputs : FitInputs
-        The rows, the metric, and the seconds that the members may take together to predict a row.
-    budget : Budget
-        The time limit; members for which there is no time are left out.
+    (Caruana et al., *Ensemble Selection from Libraries of Models*, ICML 2004). Those for which there is no time are
+    left out.
     """
     members, held_out, none = result.members.models, result.held_out, np.zeros(0, dtype=np.intp)
     rows, classes = held_out.get("validation", none), inputs.settings.classes
