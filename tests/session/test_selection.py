@@ -92,11 +92,14 @@ class Model:
 N_BEST_ROWS = 10
 
 
-def a_round(n_rows=N_BEST_ROWS + 1, validation=None, *, has_every_row=False, rows=None, oversampled=False):
+def a_round(
+    n_rows=N_BEST_ROWS + 1, validation=None, *, estimate=None, has_every_row=False, rows=None, oversampled=False
+):
     """The round of a model on the first rows of the pool, by default on those of the best one and one more."""
     rows = np.arange(n_rows) if rows is None else np.array(rows)
     lesson = Lesson(rows, oversampled=oversampled)
-    return OpenRound(2, lesson, 0, 0, len(rows), None, has_every_row, None, None, 0.0, validation=validation)
+    scores = {"validation": validation, "estimate": estimate, "is_comparable": estimate is not None}
+    return OpenRound(2, lesson, 0, 0, len(rows), None, has_every_row, None, None, 0.0, **scores)
 
 
 def a_selector(best=None, returns="best", validation=None, *, oversampled=False):
@@ -118,7 +121,7 @@ def a_selector(best=None, returns="best", validation=None, *, oversampled=False)
     ],
 )
 def test_the_best_is_replaced_on_a_strictly_better_bound_only(candidate, best, wins):
-    assert a_selector(best).prefers(a_round(), candidate) is wins
+    assert a_selector(best).prefers(a_round(estimate=candidate)) is wins
 
 
 @pytest.mark.parametrize("best", [None, an_estimate(0.0), an_estimate(0.9)])
@@ -129,14 +132,14 @@ def test_a_model_that_sat_no_exam_is_never_the_best(best):
 @pytest.mark.parametrize("candidate", [None, an_estimate(0.1)])
 @pytest.mark.parametrize("best", [None, an_estimate(0.9)])
 def test_a_model_taught_every_row_is_accepted_without_an_exam(candidate, best):
-    assert a_selector(best).prefers(a_round(has_every_row=True), candidate) is True
+    assert a_selector(best).prefers(a_round(has_every_row=True, estimate=candidate)) is True
 
 
 @pytest.mark.parametrize("candidate", [None, an_estimate(0.1)])
 @pytest.mark.parametrize("best", [None, an_estimate(0.9)])
 @pytest.mark.parametrize("whole", [False, True])
 def test_a_teacher_that_returns_its_last_model_takes_every_model(candidate, best, whole):
-    assert a_selector(best, "last").prefers(a_round(has_every_row=whole), candidate) is True
+    assert a_selector(best, "last").prefers(a_round(has_every_row=whole, estimate=candidate)) is True
 
 
 def answers(score, influence, rows=range(4)):
@@ -269,7 +272,7 @@ def test_a_model_without_an_estimate_is_replaced_by_any_that_has_one():
     selector = a_selector()
     selector.replace_best(KeptModel(Model(), ModelRecord(1, 10)))
 
-    assert selector.prefers(a_round(), an_estimate(0.1))
+    assert selector.prefers(a_round(estimate=an_estimate(0.1)))
     assert selector.prefers(a_round(validation=answers(an_estimate(0.1), None)))
 
 
@@ -285,7 +288,7 @@ def prefers(selector, score, *, validated, **kind):
     """Whether a model with this score is preferred; the score is by validation rows, or by other exams."""
     if validated:
         return selector.prefers(a_round(validation=answers(score, None), **kind))
-    return selector.prefers(a_round(**kind), score)
+    return selector.prefers(a_round(**kind, estimate=score))
 
 
 @pytest.mark.parametrize("validated", [False, True])

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -135,14 +134,14 @@ class LearnerLoop:
         with self.tracker.timing_choice():
             # Counting the rows of a large lesson takes long too.
             current = self.tracker.begin(lesson, fit_seconds, costs.cost.setup_seconds(n_rows))
-        is_first = partial(self._selector.accepts_unseen, current.n_rows_trained)
-        is_saved_first = not lesson.refit and is_first()
+        accepts = self._selector.accepts_unseen
+        is_saved_first = not lesson.refit and accepts(current)
         report = self._fit(lesson, () if is_saved_first else lesson.exams)
         if report.gave_up:
             return current.make_report()
         if is_saved_first:
-            if is_first():
-                self._save(current, is_preferred=is_first)
+            if accepts(current):
+                self._save(current, accepts)
             answers = {exam.purpose: self._examine(exam) for exam in lesson.exams}
         else:
             reports = zip(lesson.exams, report.exams, strict=True)
@@ -221,12 +220,11 @@ class LearnerLoop:
         else:
             # Another loop may have replaced a first model, which had no score yet.
             current.withdraw()
-            is_preferred = partial(self._selector.prefers, current)
-            if is_preferred():
+            if self._selector.prefers(current):
                 if current.fresh.any():
                     # The deadline may come right after the model is saved, and its score on holdout rows is known.
                     self._estimate(current)
-                self._save(current, is_preferred)
+                self._save(current, self._selector.prefers)
 
     def _compare_refit(self, current: OpenRound, validation: Answers) -> None:
         """Make the best model that was fitted again with more rows the best one; its scores stay those of the former.
@@ -243,7 +241,7 @@ class LearnerLoop:
         current.validation, current.estimate = best.validation, estimate
         current.fresh_estimate = best.record.fresh_estimate
         # If another loop finds a better model meanwhile, this one is not that model with more rows.
-        self._save(current, lambda: False)
+        self._save(current, lambda _: False)
 
     def _finish_round(self) -> bool:
         """Choose between the new model and the best one, and note the round; True if the user says stop."""
@@ -252,11 +250,8 @@ class LearnerLoop:
             return False
         if not (current.lesson.refit or current.fit.gave_up):
             self._estimate(current)
-            if current.validation is None and current.saved is None:
-                estimate = current.estimate if current.is_comparable else None
-                is_preferred = partial(self._selector.prefers, current, estimate)
-                if is_preferred():
-                    self._save(current, is_preferred)
+            if current.validation is None and current.saved is None and self._selector.prefers(current):
+                self._save(current, self._selector.prefers)
         return self._close_round(current)
 
     def _finish_last_round(self, reason: StopReason) -> StopReason:
@@ -288,17 +283,17 @@ class LearnerLoop:
         current.fresh_estimate, current.is_scored = fresh_estimate, True
         self._selector.update_best(current)
 
-    def _save(self, current: OpenRound, is_preferred: Callable[[], bool] = lambda: True) -> None:
+    def _save(self, current: OpenRound, accepts: Callable[[OpenRound], bool]) -> None:
         """Make the new model the best one, if it can still be loaded in time.
 
-        If another loop has found a better model while this one was saved, `is_preferred` decides again.
+        If another loop has found a better model while this one was saved, `accepts` decides again.
         """
         current.is_wanted = True
         self._announce("saving the model of", current.n_rows_trained, current.lesson.candidate)
         best = self._selector.best
         with self.released():
             model = self.runner.save()
-        if (newest := self._selector.best) and (best is None or newest.model is not best.model) and not is_preferred():
+        if (best is None or not self._selector.holds(best.model)) and not accepts(current):
             current.is_wanted = False
             model.discard()
             return
@@ -357,7 +352,7 @@ class LearnerLoop:
         current = self.tracker.open_round
         current.estimate, current.fresh_estimate = lost.estimate, lost.fresh_estimate
         if current.saved is None:
-            self._save(current)
+            self._save(current, lambda _: True)
         self.session.lost = None
         self._close_round(current)
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
@@ -24,16 +24,6 @@ DescribeCandidate = Callable[[int], str]
 """Returns the learner and the hyperparameters of a candidate of a search, by its number."""
 
 ShowProgress = Literal["auto"] | bool
-
-
-class Listener(Protocol):
-    """An object that is told what a session does, such as a progress display."""
-
-    def on_activity(self, activity: str, rows: int, candidate: int | None = None) -> None:
-        """Note that the learner, or this candidate of a search, begins an activity with this number of rows."""
-
-    def on_round(self, finished: Round) -> None:
-        """Note that a round is over."""
 
 
 def _one_line(text: str, style: str) -> TextColumn:
@@ -143,6 +133,10 @@ class SessionLog:
             f"Ended after {self.budget.elapsed():.1f} s ({result.stop_reason}): a model of {result.record.n_rows:,} "
             f"rows, {score}{f'; {lost:.1f} s went into fits that left no model' if lost else ''}."
         )
+
+
+Listener = ProgressDisplay | SessionLog
+"""What is told of every activity and every round."""
 
 
 def _describe_score(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import TypeGuard
 
 import numpy as np
 
@@ -186,39 +187,36 @@ class ModelSelector:
             return answers
         return replace(answers, score=Estimate(0.0, -math.inf, math.inf))
 
-    def accepts_unseen(self, n_rows: int) -> bool:
-        """Whether a new model on this number of rows is saved before its exams: the first one, or any that is last."""
+    def accepts_unseen(self, new: OpenRound) -> bool:
+        """Whether a new model is saved before its exams: the first one, or any that is last."""
         if self.best is None:
             return True
-        return self.accepts_every_model and (self.stored is None or n_rows >= self.stored.record.n_rows)
+        return self.accepts_every_model and (self.stored is None or new.n_rows_trained >= self.stored.record.n_rows)
 
-    def prefers(self, new: OpenRound, estimate: Estimate | None = None) -> bool:
+    def prefers(self, new: OpenRound) -> bool:
         """Whether a new model replaces the best one; for answers on validation rows, `ScoredModel` has the rule.
 
-        Without them, the lower bound of the `estimate` over all exams must be higher, as in the paper, unless the model
+        Without them, the lower bound of the estimate over all exams must be higher, as in the paper, unless the model
         was trained on every row of the pool.
         """
+        best, validation = self.best, new.validation
         if self.accepts_every_model:
-            return self.accepts_unseen(new.n_rows_trained)
-        if self.best is not None and max(new.row_seconds, self.best.row_seconds) > self.max_row_seconds:
-            return new.row_seconds < self.best.row_seconds
-        validation = new.validation
-        score = estimate if validation is None else validation.score
-        is_known = is_finite if validation is not None else _has_interval
-        if score is not None and not is_known(score) and self.best is not None:
+            return self.accepts_unseen(new)
+        if best is not None and max(new.row_seconds, best.row_seconds) > self.max_row_seconds:
+            return new.row_seconds < best.row_seconds
+        score = validation.score if validation is not None else new.estimate if new.is_comparable else None
+        is_known = _has_interval if validation is None else is_finite
+        if score is not None and not is_known(score) and best is not None:
             # A metric that is not defined on the rows, or a model that predicts NaN.
-            return not is_known(self.best.record.estimate) and new.n_rows_trained > self.best.record.n_rows
-        if validation is not None and score is not None and not self._beats_stored(validation, new.n_rows_trained):
+            return not is_known(best.record.estimate) and new.n_rows_trained > best.record.n_rows
+        if score is None or (validation is None and new.has_every_row):
+            return new.has_every_row
+        if validation is not None and not self._beats_stored(validation, score, new.n_rows_trained):
             return False
-        if validation is None and new.has_every_row:
-            return True
-        if score is None:
-            return False
-        best = self.best
         if best is None or not is_finite(best.record.estimate) or (validation is not None and best is self.stored):
             return True
         if validation is None or best.validation is None:
-            return best.record.estimate is None or score.low > best.record.estimate.low
+            return score.low > best.record.estimate.low
         candidate = new.lesson.candidate
         one, other = (new.trained_rows, new.n_rows_trained), (best.record.rows, best.record.n_rows)
         are_plain = not (new.lesson.oversampled or best.oversampled)
@@ -226,12 +224,10 @@ class ModelSelector:
         holder = ScoredModel(best.validation, other[1], best.candidate, extends=are_plain and _extends(*other, *one))
         return challenger.is_preferred_to(holder)
 
-    def _beats_stored(self, validation: Answers, n_rows: int) -> bool:
+    def _beats_stored(self, validation: Answers, score: Estimate, n_rows: int) -> bool:
         """Whether a new model is at least as good as the stored one, if there is one."""
-        stored, score = None if self.stored is None else self.stored.record, validation.score
-        if stored is None or score is None or stored.estimate is None or not is_finite(stored.estimate):
-            return True
-        if score.value >= stored.estimate.value:
+        stored = None if self.stored is None else self.stored.record
+        if stored is None or not is_finite(stored.estimate) or score.value >= stored.estimate.value:
             return True
         # On other rows the score of the smaller model may be luck.
         same_rows = np.array_equal(validation.rows, self.stored_validation_rows)  # type: ignore[arg-type]  # None is unequal
@@ -303,7 +299,7 @@ def _extends(rows: Rows | None, n_rows: int, others: Rows | None, n_others: int)
     return bool(np.isin(others, rows).all())
 
 
-def is_finite(estimate: Estimate | None) -> bool:
+def is_finite(estimate: Estimate | None) -> TypeGuard[Estimate]:
     """Whether there is a score that is defined."""
     return estimate is not None and math.isfinite(estimate.value)
 

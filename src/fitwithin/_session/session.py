@@ -171,12 +171,12 @@ class Session:
 
     def _find_best(self) -> ModelRecord | None:
         """Return the best model of all calls; it may be one that was not stored, and is not fitted again yet."""
-        best = self.selector.record
-        stored = None if self.past is None else self.past.model_record
-        if best is None or (stored is not None and best.number == stored.number):
-            # The lost one had replaced the stored one, perhaps with a lower score on more rows.
-            return self.lost or best
-        return self.lost if self.lost is not None and is_lower(best.estimate, self.lost.estimate) else best
+        best, lost = self.selector.best, self.lost
+        if best is None or lost is None:
+            return lost if best is None else best.record
+        # The lost one had replaced the stored one, perhaps with a lower score on more rows.
+        is_replaced = best is self.selector.stored or is_lower(best.record.estimate, lost.estimate)
+        return lost if is_replaced else best.record
 
     def note_unpredicted(self, n_rows: int, unpredicted: Unpredicted | None) -> None:
         """Note that a model that was trained on `n_rows` could not predict some rows; the first one is reported."""
@@ -222,7 +222,7 @@ class Session:
                 LOGGER.warning("%s", failure)
             reason = "interrupted"
         except (LearnerRaised, LearnerDied) as failure:
-            self._warn_of_failure(self._describe_or_raise(failure))
+            self._report_failure(failure)
             reason = "learner failed"
         self._loop.abandon_round()
         return reason
@@ -246,18 +246,19 @@ class Session:
                 self._loop.abandon_round()
             self._loop = loops.deciding
 
-    def _describe_or_raise(self, failure: LearnerRaised | LearnerDied) -> str:
-        """Return a warning about a learner that failed; without a model in hand, raise its error."""
+    def _report_failure(self, failure: LearnerRaised | LearnerDied) -> None:
+        """Warn of a learner that failed; without a model in hand, raise its error."""
         where = failure.where or f"in round {len(self._tracker.history) + 1}, {self._loop.activity}"
         if self.selector.best is not None:
             cause = f"The learner's process died: {failure}."
             if isinstance(failure, LearnerRaised):
                 cause = failure.traceback
-            return f"The learner failed {where}; the best model so far is returned.\n{cause}"
-        if isinstance(failure, LearnerDied):
+            self._warn_of_failure(f"The learner failed {where}; the best model so far is returned.\n{cause}")
+        elif isinstance(failure, LearnerDied):
             raise LearnerFailed(f"The learner's process died {where}: {failure}.") from None
-        failure.error.add_note(f"Raised by the learner {where}.\n{failure.traceback}")
-        raise failure.error from failure.error.__cause__
+        else:
+            failure.error.add_note(f"Raised by the learner {where}.\n{failure.traceback}")
+            raise failure.error from failure.error.__cause__
 
     def _warn_of_failure(self, text: str) -> None:
         LOGGER.warning("%s", text)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Real
 from typing import Any, Literal, TypeVar
 
@@ -38,8 +39,6 @@ _MIN_WEIGHTED_SHARE = 0.01
 
 # Parameters by which a user of CatBoost says where its logs go, or that there are none.
 _LOG_PARAMETERS = {"allow_writing_files", "train_dir"}
-
-_BACKENDS: Mapping[str, Callable[[], Backend]] = {"process": Process, "inline": Inline}
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,34 +95,28 @@ def route_fit_params(estimator: Any, learners: Sequence[Any], given: FitArgument
 
     Without metadata routing there are only weights.
     """
-    params, groups = dict(given.params), given.groups
+    params, groups, is_routed = dict(given.params), given.groups, get_config()["enable_metadata_routing"]
     if given.sample_weight is not None:
         params["sample_weight"] = given.sample_weight
-    if get_config()["enable_metadata_routing"]:
+    if is_routed:
         if groups is not None and get_routing_for_object(learners[0]).consumes("fit", ["groups"]):
             # The groups are for this estimator; a learner that asks for them, such as a search, gets them too.
             params["groups"] = groups
-        routed = dict(process_routing(estimator, "fit", **params).estimator.fit)
-        for learner in learners:
-            _refuse_params(learner, set(routed) - get_routing_for_object(learner).consumes("fit", routed), "requests")
-        return routed
-    if given.params:
+        params = dict(process_routing(estimator, "fit", **params).estimator.fit)
+    elif given.params:
         raise ValueError(
             f"{', '.join(given.params)} can be passed to fit only by metadata routing: call "
             "sklearn.set_config(enable_metadata_routing=True) and set_fit_request on the estimator."
         )
     for learner in learners:
-        _refuse_params(learner, {name for name in params if not has_fit_parameter(learner, name)}, "takes")
+        is_taken = partial(has_fit_parameter, learner)
+        taken = get_routing_for_object(learner).consumes("fit", params) if is_routed else filter(is_taken, params)
+        if names := join_names(sorted(set(params).difference(taken))):
+            raise TypeError(
+                f"The learner {type(learner).__name__} {'requests' if is_routed else 'takes'} no {names} in its fit. "
+                f"Choose another one, or leave out {names}."
+            )
     return params
-
-
-def _refuse_params(learner: Any, refused: Collection[str], verb: str) -> None:
-    if refused:
-        names = join_names(sorted(refused))
-        raise TypeError(
-            f"The learner {type(learner).__name__} {verb} no {names} in its fit. Choose another one, or leave out "
-            f"{names}."
-        )
 
 
 def split_fit_params(params: Mapping[str, Any], n_rows: int) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -267,7 +260,7 @@ def fill_random_states(learner: Any, random: np.random.RandomState) -> None:
 
 def find_backend(backend: str | Backend) -> Backend:
     """Return the backend that a parameter names, or is."""
-    return _resolve("backend", backend, _BACKENDS, "open")
+    return _resolve("backend", backend, {"process": Process, "inline": Inline}, "open")
 
 
 def find_teacher(teacher: str | Teacher) -> Teacher:
