@@ -119,7 +119,6 @@ class TimeConstrainedClassifier(ClassScoresMixin, ClassifierMixin, TimeConstrain
     """
 
     _regression = False
-    _kind = "classifier"
 
     # ClassifierMixin's own takes no names of columns.
     score = TimeConstrainedEstimator.score

@@ -37,14 +37,7 @@ from fitwithin._session.fingerprint import (
 )
 from fitwithin._session.fit_state import FitState
 from fitwithin._session.forecast import ForecastMixin
-from fitwithin._session.inputs.fit_arguments import (
-    FitArguments,
-    LearnerKind,
-    Validation,
-    clone_learner,
-    find_backend,
-    find_teacher,
-)
+from fitwithin._session.inputs.fit_arguments import FitArguments, Validation, clone_learner, find_backend, find_teacher
 from fitwithin._session.inputs.fit_inputs import FitInputs, check_features, check_inputs, open_disk_pool
 from fitwithin._session.listeners import SessionLog, ShowProgress, show_progress
 from fitwithin._session.result import SessionResult
@@ -67,8 +60,6 @@ class TimeConstrainedEstimator(ReportMixin, ForecastMixin, MetaEstimatorMixin, B
     # Weights are for the learner, which asks for them or does not.
     __metadata_request__fit: ClassVar[Mapping[str, Any]] = {"sample_weight": False}
     _regression: bool
-    # The kind of learner that is expected; None for any.
-    _kind: ClassVar[LearnerKind | None] = None
 
     def __init__(
         self,
@@ -163,7 +154,7 @@ class TimeConstrainedEstimator(ReportMixin, ForecastMixin, MetaEstimatorMixin, B
         budget = _start_budget(self, backend)
         teacher = self._make_teacher()
         experience = None if self.experience is None else Experience(self.experience)
-        fallback = None if self.fallback is None else clone_learner(self.fallback, self._kind, "fallback")
+        fallback = None if self.fallback is None else clone_learner(self.fallback, self._regression, "fallback")
         given = FitArguments(X, y, sample_weight, params, self.validation, groups, X_val, y_val).split_frames()
         with (
             nullcontext() if self.checkpoint is None else open_checkpoint(self.checkpoint, budget) as checkpoint,

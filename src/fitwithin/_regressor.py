@@ -80,7 +80,6 @@ class TimeConstrainedRegressor(RegressorMixin, TimeConstrainedEstimator):  # typ
     """
 
     _regression = True
-    _kind = "regressor"
 
     # RegressorMixin's own takes no names of columns.
     score = TimeConstrainedEstimator.score

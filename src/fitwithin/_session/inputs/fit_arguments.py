@@ -30,7 +30,6 @@ T = TypeVar("T")
 MAX_SEED = 2**31 - 1
 """Largest seed that every random generator takes."""
 
-LearnerKind = Literal["classifier", "regressor"]
 Validation = Literal["random", "last"]
 
 # Share of the rows of a class that have a weight, below which a warning says so. Zeros on purpose, such as those of the
@@ -174,18 +173,17 @@ def warn_of_weightless_classes(labels: Labels, weights: Array) -> None:
         )
 
 
-def clone_learner(learner: Any, kind: LearnerKind | None = None, name: str = "estimator") -> Any:
-    """Return a clone of a learner of this kind, which came as the argument `name`; it writes no files by itself."""
+def clone_learner(learner: Any, regression: bool, name: str = "estimator") -> Any:
+    """Return a clone of a learner, which came as the argument `name`; it writes no files by itself."""
     missing = [method for method in ("fit", "predict") if not callable(getattr(learner, method, None))]
     if missing or isinstance(learner, type):
         raise TypeError(
             f"{name} must be an object with fit and predict, such as DecisionTreeClassifier(); got {learner!r}"
             + (f", which has no {' and no '.join(missing)}." if missing else ", a class: add parentheses.")
         )
-    if kind is not None and hasattr(learner, "__sklearn_tags__"):
-        found = "regressor" if is_regressor(learner) else "classifier" if is_classifier(learner) else kind
-        if found != kind:
-            raise TypeError(f"{name} must be a {kind}; got the {found} {learner!r}.")
+    if hasattr(learner, "__sklearn_tags__") and (is_classifier if regression else is_regressor)(learner):
+        expected, found = ("regressor", "classifier") if regression else ("classifier", "regressor")
+        raise TypeError(f"{name} must be a {expected}; got the {found} {learner!r}.")
     cloned = clone(learner, safe=False)
     params = _list_parameters(cloned)
     _refuse_other_tasks(cloned, params)

@@ -144,14 +144,13 @@ def check_inputs(
     own_learner = estimator._make_learner()
     learners = estimator._all_learners(own_learner)
     routed = fit_arguments.route_fit_params(estimator, learners, given)
-    learner = fit_arguments.clone_learner(own_learner, estimator._kind)
+    learner = fit_arguments.clone_learner(own_learner, estimator._regression)
     fit_arguments.validate_teacher(teacher, learner, regression=estimator._regression)
-    validates = getattr(teacher, "validates", False)
     training: Pool
     if find_input_kind(given.X) == "table":
         training, fit_params = open_table(estimator, given, routed)
     else:
-        training, fit_params = open_data_set(estimator, given, routed, open_pool, validates)
+        training, fit_params = open_data_set(estimator, given, routed, teacher, open_pool)
     labels = training.y if isinstance(training.y, Labels) else None
     if labels is not None:
         estimator.classes_, estimator.class_count_ = labels.classes, labels.counts
@@ -247,7 +246,7 @@ def open_table(estimator: Any, given: FitArguments, params: Mapping[str, Any]) -
 
 
 def open_data_set(
-    estimator: Any, given: FitArguments, params: Mapping[str, Any], open_pool: Callable[..., Pool], validates: bool
+    estimator: Any, given: FitArguments, params: Mapping[str, Any], teacher: Teacher, open_pool: Callable[..., Pool]
 ) -> tuple[Pool, dict[str, Any]]:
     """Return the rows of a data set, and the arguments of the learner's `fit` other than the weights."""
     others = dict(params)
@@ -255,7 +254,8 @@ def open_data_set(
     rows |= {"X_val": given.X_val, "y_val": given.y_val}
     # A fit that resumes must give the same rows the same numbers, whatever its random state.
     seed = 0 if can_resume(estimator) else int(check_random_state(estimator.random_state).randint(MAX_SEED))
-    hold_out = partial(hold_out_in_blocks, seed=seed, last=given.validation == "last", teacher_holds_out=validates)
+    is_last, validates = given.validation == "last", getattr(teacher, "validates", False)
+    hold_out = partial(hold_out_in_blocks, seed=seed, last=is_last, teacher_holds_out=validates)
     pool = open_pool(rows, regression=estimator._regression, seed=seed, hold_out=hold_out)
     validate_data(estimator, pool.X, reset=True, skip_check_array=True)
     row_params, fit_params = fit_arguments.split_fit_params(others, len(pool))
@@ -286,18 +286,7 @@ def open_validation_table(
     estimator: Any, given: FitArguments, training: TablePool, rng: np.random.Generator
 ) -> tuple[TablePool, HeldOutRows]:
     """Return the rows of X_val and y_val, and their halves; raise if they do not go with the training rows."""
-    features = _check_validation_features(estimator, given.X_val, training.X)
-    held_out = hold_out_second_table(len(training), features.shape[0], rng)
-    if features.shape[0] != len(given.y_val):
-        raise ValueError(
-            f"X_val has {features.shape[0]} rows and y_val {len(given.y_val)}; expected one entry of y_val "
-            "for each row of X_val."
-        )
-    return TablePool(features, training.y.read_more(given.y_val)), held_out
-
-
-def _check_validation_features(estimator: Any, X_val: Any, X: Any) -> Any:
-    """Return X_val as the learner gets it; raise if its type or its columns are not those of X."""
+    X, X_val, y_val = training.X, given.X_val, given.y_val
     if not is_frame(X_val) and not is_text_array(X_val):
         X_val = check_array(X_val, ensure_min_samples=0, input_name="X_val", **_CHECKS)
     if describe_table(X_val) != describe_table(X):
@@ -316,4 +305,9 @@ def _check_validation_features(estimator: Any, X_val: Any, X: Any) -> Any:
             f"X_val holds values of type {X_val.dtype}, which do not fit into the type of X, {X.dtype}. "
             "Convert one of them."
         )
-    return X_val
+    held_out = hold_out_second_table(len(training), X_val.shape[0], rng)
+    if X_val.shape[0] != len(y_val):
+        raise ValueError(
+            f"X_val has {X_val.shape[0]} rows and y_val {len(y_val)}; expected one entry of y_val for each row."
+        )
+    return TablePool(X_val, training.y.read_more(y_val)), held_out
