@@ -470,7 +470,7 @@ def test_seconds_are_added_up():
         tracker.add_exam(np.arange(2, 4), report)
     current.saved, current.saved_at = SimpleNamespace(save_seconds=3.0), 99.0
 
-    finished = tracker.close(current, elapsed=100.0)
+    finished = tracker.close(elapsed=100.0)
 
     assert finished.seconds_handover == 2.0
     assert finished.seconds_fit == 2.0

@@ -147,7 +147,7 @@ class LearnerLoop:
             reports = zip(lesson.exams, report.exams, strict=True)
             answers = {exam.purpose: self._note_exam(exam, exam_report) for exam, exam_report in reports}
             self._choose_by_validation(current)
-        if self._selector.wants_vote_of(current):
+        if self._selector.members.wants(current):
             model = current.saved
             if model is None:
                 with self.released():

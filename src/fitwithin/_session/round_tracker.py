@@ -248,6 +248,7 @@ class RoundTracker:
             added = sort_distinct(rows[~self._trained_now.holds(rows)])
             new, before = sort_distinct(new), self._last
         n_rows_trained = len(added) + (0 if before is None else before.n_rows_trained)
+        may_be_all = n_rows_trained >= self._n_usable
         self._numbers.append(max(self._numbers, default=0) + 1)
         self.current = OpenRound(
             number=self._numbers[-1],
@@ -256,7 +257,7 @@ class RoundTracker:
             new_mistakes=int(np.count_nonzero(self._make_set(*self._mistakes).holds(new))),
             n_rows_trained=n_rows_trained,
             class_counts=self._count_classes(added, before),
-            has_every_row=n_rows_trained >= self._n_usable and (continues or self._covers_pool(rows)),
+            has_every_row=may_be_all and (continues or self._make_set(rows).make_mask().sum() >= self._n_usable),
             predicted_fit=predicted_fit,
             predicted_setup=predicted_setup,
             began_at=self.clock(),
@@ -294,9 +295,6 @@ class RoundTracker:
             return None
         counts = count_codes(self.labels.codes[rows], len(self.labels.classes))
         return counts if before is None or before.class_counts is None else before.class_counts + counts
-
-    def _covers_pool(self, rows: Rows) -> bool:
-        return int(np.count_nonzero(self._make_set(rows).make_mask())) >= self._n_usable
 
     def _make_set(self, *parts: Rows) -> RowSet:
         found = RowSet(self.deck.pool_size)

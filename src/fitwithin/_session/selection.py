@@ -86,11 +86,14 @@ class VoteMembers:
         """Seconds before the deadline that the vote needs."""
         return LEAST_VOTE_SECONDS + sum(one.vote_seconds for one in self.models) if self.models else 0.0
 
-    def wants(self, n_rows: int, score: float) -> bool:
-        """Whether a model would be one of them."""
-        if not self.most or not math.isfinite(score) or n_rows < min(self._list_sizes(n_rows)):
+    def wants(self, new: OpenRound) -> bool:
+        """Whether a new model would be one of them."""
+        score, n_rows, lesson = new.estimate, new.n_rows_trained, new.lesson
+        if not self.most or new.validation is None or lesson.candidate is None or lesson.refit:
             return False
-        return len(self.models) < self.most or (n_rows, score) > min(one.rank for one in self.models)
+        if not is_finite(score) or n_rows < min(self._list_sizes(n_rows)):
+            return False
+        return len(self.models) < self.most or (n_rows, score.value) > min(one.rank for one in self.models)
 
     def _list_sizes(self, n_rows: int) -> list[int]:
         return sorted({n_rows, *(one.record.n_rows for one in self.models)})[-2:]
@@ -248,13 +251,6 @@ class ModelSelector:
         for one in dropped:
             if one is not None and all(one.model is not model for model in used):
                 one.model.discard()
-
-    def wants_vote_of(self, new: OpenRound) -> bool:
-        """Whether a new model may vote."""
-        score, lesson = new.estimate, new.lesson
-        if new.validation is None or score is None or lesson.candidate is None or lesson.refit:
-            return False
-        return self.members.wants(new.n_rows_trained, score.value)
 
     def keep_for_vote(self, new: KeptModel) -> float:
         """Keep a model for a vote, discard those that have no place any more; return the seconds that a vote needs."""

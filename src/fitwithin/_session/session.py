@@ -73,8 +73,14 @@ class Session:
         self._tracker = RoundTracker(self.deck, self.budget.clock, self.labels)
         # The best model of the earlier fit, if it could not be stored and is not fitted again yet.
         self.lost = None if self.past is None else self.past.lost_best
-        if self.past is not None:
-            self._restore(self.past)
+        if (past := self.past) is not None:
+            self._tracker.restore(past.marks, past.history)
+            self.costs.cost.restore(past.cost)
+            if past.teacher == type(self.teacher).__name__:
+                # Another teacher may have taught the rows that this one keeps for validation.
+                self._tracker.last_exams.update({"validation": past.validation_rows, "holdout": past.holdout_rows})
+                self.deck.resume_point = past.resume_point
+                self.deck.notes.update(past.notes)
         # The loop that decides how the session ends; of several, the first one unless another one fails.
         self._loop = LearnerLoop(self, self.runner, self._tracker)
         self._warnings: dict[type[Warning], str] = {}
@@ -82,16 +88,6 @@ class Session:
     def costs_of(self, lesson: Lesson) -> CostEstimates:
         """Return the costs of the learner of a lesson."""
         return self.costs if lesson.candidate is None else lesson.candidate.costs
-
-    def _restore(self, past: FitState) -> None:
-        """Go on with rounds, costs and rows of an earlier fit."""
-        self._tracker.restore(past.marks, past.history)
-        self.costs.cost.restore(past.cost)
-        if past.teacher == type(self.teacher).__name__:
-            # Another teacher may have taught the rows that this one keeps for validation.
-            self._tracker.last_exams.update({"validation": past.validation_rows, "holdout": past.holdout_rows})
-            self.deck.resume_point = past.resume_point
-            self.deck.notes.update(past.notes)
 
     def run(self) -> SessionResult:
         """Teach until the time is up or nothing is left to teach, and return the best model."""
