@@ -30,13 +30,6 @@ def describe_rows(pool: Pool, suffix: str = "") -> Fingerprint:
     """Return what must be equal of the rows: shape, types, a sample of X, and y; `suffix` ends the names of X and y.
 
     A data set on disk names its files instead of a sample.
-
-    Examples
-    --------
-    >>> from fitwithin._core.target import Labels
-    >>> from fitwithin._pools.pool import TablePool
-    >>> describe_rows(TablePool(np.zeros((4, 2)), Labels.encode([0, 1, 0, 1])))["rows of X"]
-    '4'
     """
     described = _describe_data_set(pool) or _describe_table(pool)
     return {f"{name}{suffix}": shorten(text) for name, text in described.items()}
@@ -67,15 +60,7 @@ def _describe_table(pool: Pool) -> dict[str, str]:
 
 
 def describe_learner(learner: Any, name: str = "learner") -> Fingerprint:
-    """Return the class and the parameters of an unfitted learner; of one without parameters its state.
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> described = describe_learner(DecisionTreeClassifier(max_depth=3))
-    >>> described["learner"], described["its max_depth"]
-    ('sklearn.tree._classes.DecisionTreeClassifier', '3')
-    """
+    """Return the class and the parameters of an unfitted learner; of one without parameters its state."""
     has_parameters = hasattr(learner, "get_params")
     parameters = learner.get_params(deep=True) if has_parameters else {"state": learner}
     estimators = [learner, *(value for value in parameters.values() if hasattr(value, "get_params"))]
@@ -118,14 +103,7 @@ def list_not_comparable(fingerprint: Fingerprint) -> list[str]:
 
 
 def learner_types(learner: Any) -> list[str]:
-    """Return the full names of the types and functions in the parameters of a learner, and its own.
-
-    Examples
-    --------
-    >>> from sklearn.preprocessing import FunctionTransformer
-    >>> learner_types(FunctionTransformer(np.log1p))[0]
-    'sklearn.preprocessing._function_transformer.FunctionTransformer'
-    """
+    """Return the full names of the types and functions in the parameters of a learner, and its own."""
     parameters = learner.get_params(deep=True) if hasattr(learner, "get_params") else {}
     return list(dict.fromkeys(map(name_type, [learner, *parameters.values()])))
 
