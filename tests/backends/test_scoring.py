@@ -6,12 +6,12 @@ from scipy.stats import norm
 from sklearn import config_context
 from sklearn.datasets import make_classification, make_regression
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.metrics import get_scorer, make_scorer, mean_pinball_loss
+from sklearn.metrics import fbeta_score, get_scorer, make_scorer, mean_pinball_loss
 from sklearn.svm import LinearSVC
 
 from fitwithin._pools.pool import LabeledRows
 from fitwithin.backends._exam_predictions import ExamPredictions, predict_exam
-from fitwithin.backends._metrics import AUC, accuracy_interval, auc_influence, score_interval
+from fitwithin.backends._metrics import AUC, accuracy_interval, auc_influence, count_influence, score_interval
 from fitwithin.backends._scoring import Scoring
 
 X, Y = make_classification(4000, n_informative=5, flip_y=0.1, random_state=0)
@@ -60,9 +60,7 @@ def test_weights_are_the_scorers_business_too(name, model, X, y):
 
 
 @pytest.mark.parametrize(
-    # The last two have no closed form: 60 exams with 60 resamples each.
-    "name",
-    ["accuracy", "neg_log_loss", *(pytest.param(name, marks=pytest.mark.slow) for name in ("roc_auc", "f1"))],
+    "name", ["accuracy", "neg_log_loss", "roc_auc", "f1", "f1_macro", "balanced_accuracy", "jaccard", "precision"]
 )
 def test_intervals_cover_the_truth_about_as_often_as_they_say(name):
     scorer = get_scorer(name)
@@ -88,6 +86,84 @@ class Told:
 
     def decision_function(self, X):
         return self.scores[X[:, 0]]
+
+
+COUNTED = ["f1", "precision", "recall", "jaccard", "balanced_accuracy"]
+COUNTED += [f"{name}_{average}" for name in COUNTED[:-1] for average in ("micro", "macro", "weighted")]
+
+
+COUNTING = [(name, get_scorer(name)) for name in COUNTED]
+COUNTING.append(("f2_macro", make_scorer(fbeta_score, beta=2, average="macro")))
+
+
+@pytest.mark.parametrize(
+    ("scorer", "n_classes"),
+    [
+        pytest.param(scorer, n_classes, id=f"{name}-{n_classes}")
+        for name, scorer in COUNTING
+        for n_classes in (2, 4)
+        if n_classes == 2 or name not in COUNTED[:4]
+    ],
+)
+def test_a_metric_of_counts_has_the_error_of_its_derivative_by_the_weight_of_each_row(scorer, n_classes):
+    rng = np.random.default_rng(0)
+    y, weights = rng.integers(n_classes, size=4000), rng.uniform(0.5, 2, 4000)
+    predicted, options = np.where(rng.random(4000) < 0.6, y, rng.integers(n_classes, size=4000)), dict(scorer._kwargs)
+
+    def change(row):
+        more = weights + 1e-4 * weights * (np.arange(4000) == row)
+        return (scorer._score_func(y, predicted, sample_weight=more, **options) - value) / 1e-4
+
+    value = scorer._score_func(y, predicted, sample_weight=weights, **options)
+    influence = count_influence(scorer, y, predicted, weights, value)
+
+    assert influence[:8] == pytest.approx([change(row) for row in range(8)], abs=1e-3 * np.abs(influence).max())
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_an_exam_of_a_metric_of_counts_calls_it_once(name, monkeypatch):
+    exams, calls, score = sat(MODEL, X[500:], Y[500:], get_scorer(name)), [], ExamPredictions.score
+    monkeypatch.setattr(ExamPredictions, "score", lambda *given: calls.append(given) or score(*given))
+
+    measured = Scoring(get_scorer(name)).measure(exams)
+
+    assert len(calls) == 1
+    assert len(measured.influence) == 3500
+
+
+def test_a_metric_that_only_has_the_name_of_a_metric_of_counts_is_resampled():
+    def f1_score(y, predicted):
+        return float((y == predicted).mean())
+
+    measured = Scoring(make_scorer(f1_score), seed=0).measure(sat(MODEL, X[500:], Y[500:], make_scorer(f1_score)))
+
+    assert measured.estimate.standard_error == pytest.approx(0.007, rel=0.5)
+    assert len(measured.influence) < 3500
+
+
+def test_a_class_with_one_row_adds_to_the_error_of_a_metric_of_counts():
+    y = np.repeat([0, 1, 2], [500, 500, 1])
+    alone, without = (
+        np.linalg.norm(count_influence(get_scorer("recall_macro"), labels, labels, np.ones(len(labels)), 1.0))
+        for labels in (y, y[:-1])
+    )
+
+    assert alone > 0.05 > 0.01 > without
+
+
+def test_a_slow_metric_has_few_resamples_and_a_wider_interval(monkeypatch):
+    seconds = iter(range(100))
+    scoring = Scoring(get_scorer("neg_median_absolute_error"), regression=True, seed=0)
+    exams = sat(LINE, XR[500:], YR[500:], scoring.scorer)
+    many = scoring.measure(exams)
+    monkeypatch.setattr("fitwithin.backends._scoring.time.monotonic", lambda: float(next(seconds)))
+
+    few = scoring.measure(exams)
+
+    assert next(seconds) < 5
+    assert few.influence is None
+    assert few.estimate.low < few.estimate.value < few.estimate.high
+    assert few.estimate.value == many.estimate.value
 
 
 RANGES = {

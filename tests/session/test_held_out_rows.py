@@ -55,6 +55,17 @@ def test_a_group_with_most_of_the_rows_is_trained_on(n_small, seed):
     assert np.isin(np.flatnonzero(groups == 0), training).all()
 
 
+@given(st.integers(50, 400), st.integers(0, 1000))
+def test_ten_groups_of_each_part_are_held_out_if_that_takes_at_most_twice_the_rows(n_groups, seed):
+    sizes = np.random.default_rng(seed).integers(80, 200, n_groups)
+    groups, (_, *parts) = split(sizes, seed)
+
+    most = 2 * count_held_out_rows(len(groups))
+    for part in parts:
+        assert len(np.unique(groups[part])) >= 10 or len(part) + sizes.max() > most
+        assert len(part) <= most
+
+
 def test_another_seed_holds_out_other_groups():
     held_out = {tuple(np.sort(split([5] * 100, seed)[1][1])) for seed in range(5)}
 

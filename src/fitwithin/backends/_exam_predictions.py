@@ -128,9 +128,14 @@ class ExamPredictions:
         return np.unique(self.labels if self.all_y is None else self.all_y)
 
     @property
+    def predicted(self) -> Array:
+        """The predicted labels or values of the rows."""
+        return self.by_method["predict"].ravel()
+
+    @property
     def errors(self) -> Array:
         """The error of each predicted value."""
-        return find_errors(self.by_method["predict"], self.labels)
+        return find_errors(self.predicted, self.labels)
 
     @property
     def unpredicted(self) -> Unpredicted | None:

@@ -44,6 +44,12 @@ def is_same_scorer(scorer: Any, known: Any) -> bool:
     return type(scorer) is type(known) and all(vars(scorer).get(name) == value for name, value in vars(known).items())
 
 
+def _find_metric_name(scorer: Any) -> str:
+    """Return the name of the function in scikit-learn that a scorer calls; empty if it calls another one."""
+    metric = getattr(scorer, "_score_func", None)
+    return getattr(metric, "__name__", "") if getattr(metric, "__module__", "").startswith("sklearn.metrics") else ""
+
+
 def find_bounds(scorer: Any) -> Bounds:
     """Return the range of a scorer's metric; infinite ends where it has none, or is not one of scikit-learn's.
 
@@ -52,12 +58,10 @@ def find_bounds(scorer: Any) -> Bounds:
     >>> find_bounds(get_scorer("f1_macro")), find_bounds(get_scorer("r2")), find_bounds(get_scorer("neg_log_loss"))
     ((0.0, 1.0), (-inf, 1.0), (-inf, 0.0))
     """
-    metric = getattr(scorer, "_score_func", None)
-    if not getattr(metric, "__module__", "").startswith("sklearn.metrics"):
+    if not (name := _find_metric_name(scorer)):
         return -math.inf, math.inf
     if getattr(scorer, "_sign", 1) < 0:
         return -math.inf, 0.0
-    name = getattr(metric, "__name__", "")
     if name in _CORRELATIONS or vars(scorer).get("_kwargs", {}).get("adjusted"):
         return -1.0, 1.0
     if name in _RATIOS:
@@ -117,6 +121,50 @@ def to_influence(parts: Array) -> Influence | None:
     with np.errstate(over="ignore"):
         influence = parts.astype(np.float32)
     return influence if np.isfinite(influence).all() else None
+
+
+def count_influence(scorer: Any, y: Array, predicted: Array, weights: Array, value: float) -> Array | None:
+    """Return what each row adds to the error of a metric of counts, such as F1; None for other metrics.
+
+    For each class, such a metric is a ratio of sums over rows: of hits, of rows of the class, of rows predicted as it.
+    To first order, a row moves the ratio by its own parts of both sums. Half a hit in one more row is added to each
+    ratio: else a class with one row would have no error.
+
+    Examples
+    --------
+    >>> y, predicted = np.repeat([1, 1, 0, 0], [40, 10, 10, 40]), np.repeat([1, 0, 1, 0], [40, 10, 10, 40])
+    >>> round(float(np.linalg.norm(count_influence(get_scorer("f1"), y, predicted, np.ones(100), 0.8))), 3)
+    0.043
+    """
+    name, options = _find_metric_name(scorer), vars(scorer).get("_kwargs", {})
+    average = options.get("average", "macro" if name == "balanced_accuracy_score" else "binary")
+    if name not in _COUNT_RATIOS or options.keys() - _COUNT_OPTIONS or average not in _AVERAGES:
+        return None
+    of_hits, of_class, of_predicted, of_union = _COUNT_RATIOS[name]
+    if name == "fbeta_score":
+        of_hits, of_class = 1 + options["beta"] ** 2, options["beta"] ** 2
+    classes, codes = np.unique(np.concatenate([y, predicted]), return_inverse=True)
+    label, guess = np.split(codes, 2)
+    hit = label == guess
+    counted = (label, weights * hit), (label, weights), (guess, weights)
+    n_hits, n_class, n_predicted = (np.bincount(codes, by_row, len(classes)) for codes, by_row in counted)
+    parts, sums = of_hits * n_hits, of_class * n_class + of_predicted * n_predicted - of_union * n_hits
+    share = np.asarray(classes == options.get("pos_label", 1), np.float64)
+    if average == "micro":
+        parts, sums, share = np.full_like(parts, parts.sum()), np.full_like(sums, sums.sum()), np.ones(len(classes))
+    elif average == "weighted":
+        share = n_class / n_class.sum()
+    elif average == "macro":
+        # Balanced accuracy leaves out classes that are only predicted.
+        is_averaged = (n_class > 0) | (name != "balanced_accuracy_score")
+        share = is_averaged / np.count_nonzero(is_averaged)
+    ratio = (parts + weights.mean() / 2) / (sums + weights.mean())
+    slope = np.divide(share, sums, where=sums > 0, out=np.zeros(len(classes)))
+    influence = hit * slope[label] * (of_hits + of_union * ratio[label])
+    influence -= of_class * (slope * ratio)[label] + of_predicted * (slope * ratio)[guess]
+    if average == "weighted":
+        influence += (ratio[label] - value) / n_class.sum()
+    return np.asarray(weights * influence)
 
 
 @np.errstate(divide="ignore", invalid="ignore")
@@ -320,18 +368,8 @@ def interval_factor(values: Array, clusters: Clusters) -> float:
 def widen_by_groups(estimate: Estimate, wrong: Mask, groups: Array, bounds: Bounds) -> Estimate:
     """Return an estimate with a wider interval, because rows of a group are more alike than others.
 
-    How much wider shows in whether the rows are predicted wrongly, whatever the metric.
-
-    Parameters
-    ----------
-    estimate : Estimate
-        The score, with an interval as if rows were independent.
-    wrong : array of bool
-        Whether each row is predicted wrongly.
-    groups : array of int
-        The group of each row.
-    bounds : tuple of float
-        The range of the metric.
+    How much wider shows in how the share of wrong rows changes without each group (the jackknife), whatever the metric.
+    One group tells nothing about others: its interval is the range of the metric.
 
     Examples
     --------
@@ -340,13 +378,21 @@ def widen_by_groups(estimate: Estimate, wrong: Mask, groups: Array, bounds: Boun
     >>> round(wide.low, 2), round(wide.high, 2)
     (0.36, 0.64)
     """
-    residuals = wrong - wrong.mean()
-    sums = np.bincount(np.unique(groups, return_inverse=True)[1], weights=residuals)
-    if len(sums) < 2 or not residuals.any() or not math.isfinite(estimate.low):
+    codes = np.unique(groups, return_inverse=True)[1]
+    sizes, residuals = np.bincount(codes), wrong - wrong.mean()
+    if not math.isfinite(estimate.low):
         return estimate
-    effect = float(sums @ sums / (residuals @ residuals)) * len(sums) / (len(sums) - 1)
+    if len(sizes) < 2:
+        return Estimate(estimate.value, *bounds)
+    # Of groups of unequal size the large ones count; without a mistake, rows of a group may be all alike.
+    n_effective = count_effective(sizes)
+    effect = len(wrong) / n_effective
+    if residuals.any():
+        changes = np.bincount(codes, residuals) / (len(wrong) - sizes)
+        of_rows = float(residuals @ residuals) / len(wrong) ** 2
+        effect = (1 - 1 / len(sizes)) * float(changes @ changes) / of_rows
     # A few groups tell little about how far groups lie apart.
-    factor = max(1.0, math.sqrt(effect) * float(t.ppf(0.975, len(sums) - 1)) / Z_95)
+    factor = max(1.0, math.sqrt(effect) * float(t.ppf(0.975, max(1.0, n_effective - 1))) / Z_95)
     return score_interval(estimate.value, factor * estimate.standard_error, bounds, len(wrong) / factor**2)
 
 
@@ -377,15 +423,26 @@ ROW_METRICS: tuple[tuple[Any, str, RowMetric], ...] = (
     (get_scorer("neg_mean_absolute_error"), "predict", lambda predicted, y: -np.abs(find_errors(predicted, y))),
     (get_scorer("neg_mean_squared_error"), "predict", lambda predicted, y: -(find_errors(predicted, y) ** 2)),
 )
-"""scikit-learn's scorer, the method that it asks a model for, and the metric by row, if it is a mean over rows.
-
-Balanced accuracy is left to resamples: by its formula a class with one row would have no error."""
+"""scikit-learn's scorer, the method that it asks a model for, and the metric by row, if it is a mean over rows."""
 
 R2: Any = get_scorer("r2")
-"""The one metric that is no mean over rows and whose error has a formula."""
+"""The explained share of the variance; its error has a formula."""
 
 AUC: Any = get_scorer("roc_auc")
 """The area under the ROC curve of two classes; the error of its interval has a formula."""
+
+# Metrics that are a ratio of sums for each class: the factor of hits in the upper sum, then those of rows of the class,
+# of rows predicted as it and, with a minus sign, of hits in the lower sum.
+_COUNT_RATIOS: dict[str, tuple[float, float, float, float]] = {
+    "f1_score": (2, 1, 1, 0),
+    "fbeta_score": (2, 1, 1, 0),
+    "precision_score": (1, 0, 1, 0),
+    "recall_score": (1, 1, 0, 0),
+    "balanced_accuracy_score": (1, 1, 0, 0),
+    "jaccard_score": (1, 1, 1, 1),
+}
+_COUNT_OPTIONS = {"average", "beta", "pos_label", "zero_division"}
+_AVERAGES = ("binary", "micro", "macro", "weighted")
 
 # Parts of the names of scikit-learn's metrics, or their names: from 0 to 1, from -1 to 1, from 0 on, and at most 1.
 _SHARES = (
