@@ -21,23 +21,8 @@ Clock = Callable[[], float]
 class Reserves:
     """Seconds that are kept free before a deadline, by their purpose.
 
-    Parameters
-    ----------
-    load : float
-        For saving and loading the best model, which cannot be interrupted.
-    checkpoint : float
-        For the last write of a checkpoint.
-    exams : float
-        For the exams of a model.
-    delay : float
-        For delays that no estimate knows of.
-    vote : float
-        For a vote of several models.
-
-    Examples
-    --------
-    >>> Reserves(load=0.5, delay=0.1).total
-    0.6
+    `load` is for saving and loading the best model, which cannot be interrupted; `checkpoint` for the last write of a
+    checkpoint; `delay` for delays that no estimate knows of.
     """
 
     load: float = 0.0
@@ -55,23 +40,8 @@ class Reserves:
 class Budget:
     """A number of seconds that begins to run when the object is made; its deadline never changes.
 
-    Parameters
-    ----------
-    seconds : float
-        The limit.
-    clock : callable, default=time.monotonic
-        The only clock that decisions depend on.
-    spent : float, default=0.0
-        Seconds that earlier calls spent of the same limit.
-    start : float, optional
-        The clock's time when it began; by default now.
-
-    Attributes
-    ----------
-    seconds, spent : float
-        The parameters; to change them would move the deadline.
-    reserves : Reserves
-        Seconds before the deadline that `remaining` does not count.
+    Decisions depend on `clock` alone. `spent` are seconds that earlier calls took of the same limit, and `start` is
+    when it began, if not now. To change `seconds` or `spent` would move the deadline.
 
     Examples
     --------
@@ -126,22 +96,7 @@ class Budget:
 
 
 class StoppableBudget(Budget):
-    """The time that another budget has left, until it is stopped, by any thread.
-
-    Parameters
-    ----------
-    budget : Budget
-        The other budget.
-
-    Examples
-    --------
-    >>> budget = StoppableBudget(Budget(60))
-    >>> budget.is_spent
-    False
-    >>> budget.stop()
-    >>> budget.is_spent
-    True
-    """
+    """The time that another budget has left, until it is stopped, by any thread."""
 
     def __init__(self, budget: Budget) -> None:
         self.__dict__.update(vars(budget))
@@ -159,46 +114,24 @@ class StoppableBudget(Budget):
 TimeLimit = float | str | timedelta | datetime
 """Seconds, a `timedelta`, text such as "90s", "15m", "1h30m", or a point in time."""
 
-
 _SECONDS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1, "ms": 1e-3, "us": 1e-6}
-
-
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*(d|h|ms|us|m|s)\s*")
-
 
 _LONGEST_SECONDS = 3e9
 """Seconds in 95 years; sockets and locks take no timeout of more than 292 years."""
-
 
 _ACCEPTED = 'seconds (60, 2.5), a timedelta, a datetime in the future, or text such as "90s", "15m", "1h30m"'
 
 
 def parse_time_limit(time_limit: TimeLimit, now: datetime | None = None) -> float:
-    """Return the seconds of a time limit.
+    """Return the seconds of a time limit; a datetime without a time zone is local time.
 
-    Parameters
-    ----------
-    time_limit : int, float, timedelta, str or datetime
-        For example 60, ``timedelta(minutes=15)`` or ``"1h30m"``; a datetime without a time zone is local time.
-    now : datetime, optional
-        The current time, with its zone.
-
-    Returns
-    -------
-    float
-        A positive, finite number of seconds.
-
-    Raises
-    ------
-    ValueError
-        If the limit is not positive and finite, or cannot be read.
+    `now` is the current time, with its zone.
 
     Examples
     --------
-    >>> parse_time_limit("1h30m")
-    5400.0
-    >>> parse_time_limit(2.5)
-    2.5
+    >>> parse_time_limit("1h30m"), parse_time_limit(2.5)
+    (5400.0, 2.5)
     """
     if isinstance(time_limit, datetime) and time_limit == time_limit:  # NaT of pandas does not equal itself
         seconds = _seconds_until(time_limit, now or datetime.now(UTC))
@@ -210,41 +143,16 @@ def parse_time_limit(time_limit: TimeLimit, now: datetime | None = None) -> floa
 
 
 def parse_row_seconds(limit: float | str) -> float:
-    """Return the seconds that the prediction of a row may take.
-
-    Examples
-    --------
-    >>> parse_row_seconds("2ms"), parse_row_seconds(0.001)
-    (0.002, 0.001)
-    """
+    """Return the seconds that the prediction of a row may take."""
     return read_quantity(limit, _read_text, "predict_time_limit", 'seconds a row, such as 0.001, "2ms" or "50us"')
 
 
 def read_quantity(
     value: Any, read_text: Callable[[str], float | None], name: str, accepted: str, *, least: float = math.ulp(0.0)
 ) -> float:
-    """Return a number or a text as a positive, finite number.
+    """Return a number or a text as a number that is finite and at least `least`.
 
-    Parameters
-    ----------
-    value : object
-        What the user wrote.
-    read_text : callable
-        Reads a text, which comes stripped and in lower case.
-    name, accepted : str
-        The parameter, and what it may be, for an error.
-    least : float, optional
-        The smallest quantity.
-
-    Raises
-    ------
-    ValueError
-        If it is anything else.
-
-    Examples
-    --------
-    >>> read_quantity(2, float, "speed", "km/h"), read_quantity(" 2.5", float, "speed", "km/h")
-    (2.0, 2.5)
+    `read_text` reads a text, which comes stripped and in lower case. An error names the parameter and what is accepted.
     """
     number = None
     if isinstance(value, str):
@@ -272,8 +180,6 @@ def _seconds_until(point: datetime, now: datetime) -> float:
 
 def _read_text(text: str) -> float | None:
     parts = _PART.findall(text)
-    if not parts or _PART.sub("", text):
-        return None
-    if len({unit for _, unit in parts}) < len(parts):
+    if not parts or _PART.sub("", text) or len({unit for _, unit in parts}) < len(parts):
         return None
     return float(sum(float(number) * _SECONDS[unit] for number, unit in parts))

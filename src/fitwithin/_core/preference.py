@@ -18,24 +18,16 @@ The best of several models is lucky too. With 1 instead of 2, every second fit o
 more ended on a part of the rows, although there was time for all.
 """
 
-POINT = 0.01
-"""A point: by about as much, tuned hyperparameters are better or worse than a learner's own."""
+_POINT = 0.01
+"""By about as much, tuned hyperparameters are better or worse than a learner's own."""
 
 
 @dataclass(eq=False)
 class Candidate:
-    """A learner with settings of its own.
+    """A learner with settings of its own, not fitted, and what it costs.
 
-    Parameters
-    ----------
-    number : int
-        Its place among all candidates, from 0.
-    estimator : estimator
-        The learner, not fitted.
-    costs : CostEstimates
-        Predicts its lessons and exams, and learns from them.
-    has_own_settings : bool, default=False
-        Whether the learner is as the user gave it. Only a clearly better candidate takes its place.
+    Only a clearly better candidate takes the place of one that `has_own_settings`: the learner as the user gave it.
+    `number` is its place among all candidates, from 0.
     """
 
     number: int
@@ -45,17 +37,7 @@ class Candidate:
 
 
 def paired_error(first: Answers, second: Answers) -> float:
-    """Return the standard error of the difference between two scores; a smaller one if the rows are the same.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> wrong, score = np.array([True, False]), Estimate(0.5, -0.48, 1.48)
-    >>> influences = np.array([[0.3, 0.1], [0.3, 0.2]], np.float32)
-    >>> first, second = (Answers(np.arange(2), wrong, None, score, influence) for influence in influences)
-    >>> round(paired_error(first, second), 3)
-    0.1
-    """
+    """Return the standard error of the difference between two scores; a smaller one if the rows are the same."""
     if first.influence is not None and second.influence is not None and np.array_equal(first.rows, second.rows):
         error = difference_error(first.influence, second.influence)
         if error is not None:
@@ -64,69 +46,34 @@ def paired_error(first: Answers, second: Answers) -> float:
 
 
 def is_worse(candidate: Estimate, best: Estimate, error: float, *, tolerated: float = TOLERATED_ERRORS) -> bool:
-    """Whether a new model's score on validation rows is clearly below the best one.
-
-    Parameters
-    ----------
-    candidate, best : Estimate
-        The two scores.
-    error : float
-        The standard error of their difference.
-    tolerated : float, optional
-        Standard errors by which the score may be lower.
-
-    Examples
-    --------
-    >>> best, candidate = Estimate(0.80, 0.78, 0.82), Estimate(0.79, 0.77, 0.81)
-    >>> is_worse(candidate, best, error=0.014), is_worse(candidate, best, error=0.004)
-    (False, True)
+    """Whether a score is below the best one by more than `tolerated` times `error`, the standard error of the
+    difference.
     """
     return not candidate.value - best.value >= -tolerated * error
-
-
-def find_scale(score: float) -> float:
-    """Return what a score is a part of: 1 for accuracy and the like, the score itself for other metrics."""
-    return 1.0 if 0 <= score <= 1 else abs(score)
 
 
 def is_better_than_own(gain: float, error: float, score: float) -> bool:
     """Whether other hyperparameters are better than a learner's own, by their gain on validation rows.
 
     The gain is shrunk towards its prior: other hyperparameters are a point worse on average, with a standard deviation
-    of a point. So a gain counts if it is more than the squared error in points. A small error protects little, and
-    need not: the own hyperparameters would be as good.
-
-    Parameters
-    ----------
-    gain : float
-        Difference of the scores.
-    error : float
-        Its standard error.
-    score : float
-        The score, which tells what a point is.
+    of a point. So a gain counts if it is more than the squared error in points. A small error protects little, and need
+    not: the own hyperparameters would be as good.
 
     Examples
     --------
     >>> is_better_than_own(0.01, 0.014, 0.8), is_better_than_own(0.01, 0.004, 0.8)
     (False, True)
     """
-    return gain > error**2 / (POINT * find_scale(score)) if math.isfinite(error) else False
+    # A point is a part of 1 for accuracy and the like, of the score itself for other metrics.
+    return gain > error**2 / (_POINT * (1.0 if 0 <= score <= 1 else abs(score)))
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredModel:
-    """What is known about a model when it is compared.
+    """A model when it is compared, by its answers to an exam on the validation rows.
 
-    Parameters
-    ----------
-    answers : Answers
-        Its answers to an exam on the validation rows.
-    n_rows : int
-        Rows that it was trained on.
-    candidate : Candidate or None, default=None
-        In a search, the learner and its hyperparameters.
-    extends : bool, default=False
-        Whether both models were trained on plain random rows, and this one on all rows of the other and more.
+    It `extends` the other if both were trained on plain random rows, and this one on all rows of the other and more. In
+    a search, `candidate` is the learner and its hyperparameters.
     """
 
     answers: Answers

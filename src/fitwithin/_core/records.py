@@ -26,7 +26,6 @@ Influence = npt.NDArray[np.float32]
 """What each row, or each resample of the rows, adds to the error of a score; see `difference_error`."""
 
 ClassCounts = npt.NDArray[np.integer[Any]]
-"""A number of rows for each class."""
 
 Returns = Literal["best", "last"]
 """Whether a teacher wants its best model back, or its last one."""
@@ -78,12 +77,7 @@ def difference_error(first: Influence, second: Influence) -> float | None:
     Parameters
     ----------
     first, second : array of float
-        `Answers.influence` of the two models.
-
-    Returns
-    -------
-    float or None
-        None if the two do not belong to the same rows.
+        `Answers.influence` of the two models. If they do not belong to the same rows, the error is None.
 
     Examples
     --------
@@ -96,17 +90,16 @@ def difference_error(first: Influence, second: Influence) -> float | None:
 
 @dataclass(frozen=True)
 class FitLimits:
-    """How long a fit may take, in seconds; None for no limit.
+    """How long a fit may take.
 
     Parameters
     ----------
     stop_after : float or None, default=None
-        Then a learner that can stop early is told to stop with what it has. Other learners ignore it.
+        Seconds after which a learner that can stop early is told to stop with what it has.
     kill_after : float or None, default=None
-        Then the learner is killed, in its fit and in each of its exams, if the runner can do that.
+        Seconds after which the learner is killed, in its fit and in each of its exams, if the runner can do that.
     give_up_over : float or None, default=None
-        A learner with a known number of steps projects the whole fit after its first steps. If that is more, it ends
-        there and leaves no model. Other learners ignore it.
+        Seconds of the whole fit, as projected after its first steps, above which it ends there and leaves no model.
     """
 
     stop_after: float | None = None
@@ -119,13 +112,7 @@ NO_LIMITS = FitLimits()
 
 
 def make_limit(seconds: float) -> float | None:
-    """Return the seconds of a lesson or an exam; None without a deadline.
-
-    Examples
-    --------
-    >>> make_limit(2.0), make_limit(math.inf)
-    (2.0, None)
-    """
+    """Return the seconds of a lesson or an exam; None without a deadline."""
     return seconds if math.isfinite(seconds) else None
 
 
@@ -142,15 +129,12 @@ class Exam:
 
         - "mistakes": find rows that the model gets wrong.
         - "score": the same, and `Answers.score` is the user's score over these rows.
-        - "validation": these rows decide which model is best. The round's estimate comes from them
-          alone, and they have no part in `score_estimate_`.
-        - "holdout": these rows only serve `score_estimate_`. `Answers.wrong` is all False, so that
-          the teacher learns nothing from them and later models can be examined on them as well.
+        - "validation": decide which model is best. These rows have no part in `score_estimate_`.
+        - "holdout": only serve `score_estimate_`. `Answers.wrong` is all False, so that the teacher learns nothing.
     margins : bool, default=False
         Whether to return `Answers.margins` too; the learner needs `predict_proba`.
     seconds : float or None, default=None
-        Most seconds for the predictions. They are made in pieces, and those that are left then are not made:
-        `Answers.rows` holds the first rows only.
+        Most seconds for the predictions. `Answers.rows` holds the first rows only, those that were predicted by then.
 
     Examples
     --------
@@ -168,34 +152,30 @@ class Exam:
 
 @dataclass(frozen=True, eq=False)
 class Lesson:
-    """A teacher's request: fit a new model on exactly these rows, or continue with the last one.
-
-    It is answered with a `LessonReport`.
+    """A teacher's request: fit a new model on exactly these rows. It is answered with a `LessonReport`.
 
     Parameters
     ----------
     rows : array of int
         Row numbers of the pool.
     exams : tuple of Exam, default=()
-        Exams of its model, at most one for each purpose. Fit and exams are one request, and the report has their
-        answers.
+        Exams of its model, at most one for each purpose; the report has their answers.
     batch : int or None, default=None
-        With a number, no new model is made: the model of the last lesson continues by
-        `partial_fit`, with this number of rows in each call.
+        With a number, the model of the last lesson continues by `partial_fit`, with this number of rows in each call.
     stop_after, kill_after, give_up_over : float or None, default=None
         Seconds; see `FitLimits`.
     refit : bool, default=False
         Whether these are the rows of the best model together with the validation and holdout rows. The new model
-        replaces the best one, and takes over its scores, unless it is clearly worse in an exam on the validation
-        rows. It was trained on them, so a much lower score means that something went wrong.
+        replaces the best one, and takes over its scores, unless an exam on the validation rows, which it was trained
+        on, shows that something went wrong.
     oversampled : bool, default=False
         Whether misclassified rows are more frequent than in the pool. Such a model replaces another one by its score
         only; a plain one with all rows of the best model and more also wins a tie.
     expected_score : float or None, default=None
         The score on the validation rows that the teacher expects of the model, for the history.
     candidate : Candidate or None, default=None
-        In a session with several learners, the one to fit. If it raises, dies, or takes too much memory or time, an
-        exception is raised at the teacher's request, and the teacher may go on with another learner.
+        In a session with several learners, the one to fit. If it fails, the exception is raised at the teacher's
+        request, and the teacher may go on with another learner.
 
     Examples
     --------
@@ -228,12 +208,6 @@ class Wait:
 
     It is answered with None after a fit, an exam or the end of another generator. If no other generator is at work, the
     first generator is answered at once, and any other one ends.
-
-    Examples
-    --------
-    >>> from fitwithin.teachers import Wait
-    >>> Wait()
-    Wait()
     """
 
 
@@ -252,9 +226,8 @@ class Answers:
     score : Estimate or None
         The user's score over these rows, for the purposes "score" and "validation".
     influence : array of float or None
-        What each row, or each resample of the rows, adds to the error of the score. The root of the sum of
-        squares is its standard error; for the difference of two models on the same rows, see
-        `difference_error`. For the purposes "score" and "validation".
+        What each row, or each resample of the rows, adds to the error of the score: the root of the sum of squares
+        is its standard error. For the same purposes; see `difference_error`.
     unpredicted : int, default=0
         Rows that the model could not predict. Up to 1 % of the rows of an exam on validation rows are left out of
         `rows`; with more, the model gives way to one that can predict them.
@@ -292,18 +265,16 @@ class LessonReport:
 
     Parameters
     ----------
-    seconds : float
-        Seconds of the fit.
-    setup_seconds : float or None, default=None
-        Seconds of the fit before its first step; None for a learner whose steps are unknown.
-    steps, planned_steps : int or None, default=None
-        Steps that were taken, and those of a complete fit; None for a learner whose steps are unknown.
+    seconds, setup_seconds : float
+        Seconds of the fit, and of it before the first step.
+    steps, planned_steps : int
+        Steps that were taken, and those of a complete fit; None, as `setup_seconds`, if the learner's are unknown.
     was_cut_short : bool, default=False
         Whether the fit was stopped before its end.
     gave_up : bool, default=False
         Whether the fit ended after its first steps, because of `Lesson.give_up_over`. Then there is no model.
     model_bytes : int or None, default=None
-        Size of the model; None if unknown.
+        Size of the model.
     answers : dict of Answers
         The answers to the exams of the lesson, by purpose.
     is_best : bool or None, default=None
@@ -348,22 +319,8 @@ def examine(rows: Rows, purpose: Purpose = "mistakes", *, margins: bool = False)
 
     Parameters
     ----------
-    rows : array of int
-        Rows for the newest model to predict.
-    purpose : {"mistakes", "score", "validation", "holdout"}, default="mistakes"
-        What the exam is for; see `Exam`.
-    margins : bool, default=False
-        Whether to ask for margins too.
-
-    Returns
-    -------
-    Answers
-        The answers to the exam.
-
-    Raises
-    ------
-    TypeError
-        If the exam is not answered with `Answers`.
+    rows, purpose, margins
+        Those of the `Exam`, which the newest model takes.
     """
     if not len(rows):
         return Answers(rows, np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.float32) if margins else None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +15,6 @@ from fitwithin._core.exceptions import UserInputError
 
 Array = npt.NDArray[Any]
 
-
 # Range of integer labels up to which counting replaces sorting, in integers: at most 512 KiB of counts.
 _MAX_LABEL_RANGE = 1 << 16
 
@@ -27,24 +26,14 @@ _CHUNK_ROWS = 1 << 16
 class Labels:
     """Class labels encoded as small integers.
 
-    Parameters
-    ----------
-    classes : array
-        The distinct labels, sorted.
-    codes : array of unsigned int
-        Position in `classes` of each row's label.
-    counts : array of int
-        Number of rows of each class.
+    `classes` are the distinct labels, sorted; `codes` the place there of each row's label; `counts` the rows of each
+    class.
 
     Examples
     --------
     >>> labels = Labels.encode(["no", "yes", "no"])
-    >>> labels.codes
-    array([0, 1, 0], dtype=uint8)
-    >>> labels.classes.tolist()
-    ['no', 'yes']
-    >>> labels.counts
-    array([2, 1])
+    >>> labels.codes, labels.classes.tolist(), labels.counts
+    (array([0, 1, 0], dtype=uint8), ['no', 'yes'], array([2, 1]))
     """
 
     classes: Array
@@ -65,13 +54,7 @@ class Labels:
         return replace(self, codes=codes)
 
     def read_more(self, y: Any) -> Labels:
-        """Encode the labels of other rows.
-
-        Raises
-        ------
-        ValueError
-            If there are missing values, or labels that these rows do not have.
-        """
+        """Encode the labels of other rows; raise a ValueError if these rows lack some of them."""
         column = read_labels(y, "y_val")
         found, positions = np.unique(column, return_inverse=True)
         code_of_label = {label: code for code, label in enumerate(self.classes.tolist())}
@@ -88,36 +71,20 @@ class Labels:
     def encode(cls, y: Any) -> Labels:
         """Encode labels as the user gave them; return labels that are encoded as they are.
 
-        Raises
-        ------
-        ValueError
-            If y holds missing values, continuous values, labels of mixed types, or only one class.
+        A ValueError tells that they are missing, continuous, of mixed types or all the same.
         """
         if isinstance(y, Labels):
             return y
         column = read_labels(y)
-        encoded = encode_integers(column, _MAX_LABEL_RANGE) or np.unique(
-            column, return_inverse=True, return_counts=True
-        )
-        classes, codes, counts = encoded
+        encoded = encode_integers(column, _MAX_LABEL_RANGE)
+        classes, codes, counts = encoded or np.unique(column, return_inverse=True, return_counts=True)
         refuse_single_class(classes, len(column))
         return cls(classes, codes.astype(np.min_scalar_type(len(classes) - 1), copy=False), counts)
 
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """Numeric target values.
-
-    Parameters
-    ----------
-    column : array of float
-        One value for each row.
-
-    Examples
-    --------
-    >>> Values.read([1, 2.5]).column
-    array([1. , 2.5])
-    """
+    """Numeric target values."""
 
     column: Array
 
@@ -125,10 +92,7 @@ class Values:
     def read(cls, y: Any, name: str = "y") -> Values:
         """Convert values as the user gave them to an array of numbers; return converted ones as they are.
 
-        Raises
-        ------
-        ValueError
-            If y is empty, or holds missing values or anything that is not a number.
+        A ValueError tells that there are none, or that they are missing or no numbers.
         """
         if isinstance(y, Values):
             return y
@@ -163,21 +127,9 @@ Target = Labels | Values
 
 
 def expand_to_classes(columns: Array, known: Array, classes: Array, absent: float) -> Array:
-    """Return one column for each class, where a model has columns for some of the classes only.
+    """Return one column for each class, where a model has columns for its `known` classes only, such as probabilities.
 
-    Parameters
-    ----------
-    columns : array of shape (n_rows, n_known)
-        One column for each known class, such as probabilities.
-    known, classes : array
-        The classes of the model, and all classes; both sorted.
-    absent : float
-        The value for classes that the model does not know.
-
-    Examples
-    --------
-    >>> expand_to_classes(np.array([[0.2, 0.8]]), np.array(["a", "c"]), np.array(["a", "b", "c"]), absent=0.0)
-    array([[0.2, 0. , 0.8]])
+    Both lists of classes are sorted; the columns of the others hold `absent`.
     """
     if len(known) == len(classes):
         return columns
@@ -222,15 +174,7 @@ def refuse_several_targets(y: Any, name: str) -> None:
 
 
 def refuse_label_objects(labels: Array, name: str) -> None:
-    """Raise a `UserInputError` if an array of Python objects holds no text, such as Decimal objects or bytes.
-
-    Parameters
-    ----------
-    labels : array of object
-        Labels of one type.
-    name : str
-        Name of the argument or the column.
-    """
+    """Raise a `UserInputError` if labels of one type, in an array of objects, are no text, such as Decimal or bytes."""
     if len(labels) and not isinstance(labels[0], str):
         raise UserInputError(
             f"Unknown label type in {name}: {type(labels[0]).__name__}; expected text, numbers, bools or NumPy dates.",
@@ -248,7 +192,7 @@ def _check_label_types(labels: Iterable[Any], name: str) -> None:
     if "str" in types and len(types) > 1:
         raise ValueError(
             f"The labels in {name} are of mixed types: {', '.join(sorted(types))}; all labels must be of one type. "
-            f"Convert them, for example to text."
+            "Convert them, for example to text."
         )
 
 
@@ -260,35 +204,25 @@ def is_missing(label: Any) -> bool:
 
 
 def count_codes(codes: Array, n_codes: int) -> Array:
-    """Return how often each code from 0 to `n_codes - 1` occurs, with little memory for any number of rows.
-
-    Examples
-    --------
-    >>> count_codes(np.array([1, 0, 1], dtype=np.uint8), 3)
-    array([1, 2, 0])
-    """
+    """Return how often each code from 0 to `n_codes - 1` occurs, with little memory for any number of rows."""
     counts = np.zeros(n_codes, dtype=np.intp)
-    for chunk in _list_chunks(len(codes), n_codes):
+    # With chunks of at least as many rows as codes, adding up counts is no more work than counting.
+    size = max(_CHUNK_ROWS, n_codes)
+    for start in range(0, len(codes), size):
         # It converts its input to 8 bytes a row.
-        counts += np.bincount(codes[chunk], minlength=n_codes)
+        counts += np.bincount(codes[start : start + size], minlength=n_codes)
     return counts
 
 
 def encode_integers(column: Array, max_range: int) -> tuple[Array, Array, Array] | None:
-    """Return classes, codes and counts of integers or booleans in a narrow range; None for other labels.
+    """Return classes, codes and counts of integers or booleans in a narrow range, with little memory beside the codes.
 
-    It takes little memory beside that of the codes.
-
-    Examples
-    --------
-    >>> encode_integers(np.array([7, 5, 7]), max_range=3)[1]
-    array([1, 0, 1], dtype=uint8)
+    None for other labels.
     """
-    if column.dtype.kind == "b":
-        encoded = encode_integers(column.view(np.uint8), max_range)
-        return None if encoded is None else (encoded[0].astype(np.bool_), *encoded[1:])
-    if column.dtype.kind not in "iu" or not len(column):
+    if column.dtype.kind not in "biu" or not len(column):
         return None
+    label_type = column.dtype
+    column = column.view(np.uint8) if label_type.kind == "b" else column
     low, high = column.min(), column.max()
     n_offsets = int(high) - int(low) + 1
     if n_offsets > max_range:
@@ -300,17 +234,12 @@ def encode_integers(column: Array, max_range: int) -> tuple[Array, Array, Array]
     found = np.flatnonzero(counts)
     if len(found) < n_offsets:
         number_of_offset = np.cumsum(counts > 0) - 1
-        for chunk in _list_chunks(len(offsets), 0):
+        for start in range(0, len(offsets), _CHUNK_ROWS):
             # It converts its input to 8 bytes a row.
+            chunk = slice(start, start + _CHUNK_ROWS)
             offsets[chunk] = number_of_offset[offsets[chunk]]
     # Narrow integer types may overflow in this sum, and wrap around to the right class.
-    return found.astype(column.dtype) + low, offsets, counts[found]
-
-
-def _list_chunks(n_rows: int, n_counts: int) -> Iterator[slice]:
-    """Yield slices of rows, with at least `n_counts` rows so that adding up counts is no more work than counting."""
-    size = max(_CHUNK_ROWS, n_counts)
-    return (slice(start, start + size) for start in range(0, n_rows, size))
+    return (found.astype(column.dtype) + low).astype(label_type, copy=False), offsets, counts[found]
 
 
 def refuse_single_class(classes: Array, n_rows: int) -> None:

@@ -27,14 +27,8 @@ _MAX_GROWTH = 2  # rows that are added, for each row of the lesson; more would t
 class Clusters:
     """The blocks of a data set on disk that rows come from; rows of one block may be much alike.
 
-    Parameters
-    ----------
-    blocks : array of int
-        The block of each row.
-    classes : array of int or None
-        The class of each row, if the rows have classes.
-    block_rows : array of int
-        Rows of each block of the whole data set.
+    `blocks` and `classes` are those of each row, if the rows have classes; `block_rows` are the rows of each block of
+    the whole data set.
     """
 
     blocks: Array
@@ -45,11 +39,8 @@ class Clusters:
     def join(cls, clusters: Sequence[Clusters]) -> Clusters:
         """Return the clusters of several selections of rows, one after the other."""
         classes = [each.classes for each in clusters if each.classes is not None]
-        return cls(
-            np.concatenate([each.blocks for each in clusters]),
-            np.concatenate(classes) if classes else None,
-            clusters[0].block_rows,
-        )
+        blocks = np.concatenate([each.blocks for each in clusters])
+        return cls(blocks, np.concatenate(classes) if classes else None, clusters[0].block_rows)
 
     def select(self, rows: Array) -> Clusters:
         """Return the clusters of these rows."""
@@ -69,7 +60,7 @@ class LabeledRows:
     row_params : dict of array
         Other arguments of `fit` with one entry for each row, such as `sample_weight`.
     clusters : Clusters or None
-        The blocks that the rows come from, if they are read from a data set on disk.
+        For rows of a data set on disk, the blocks that they come from.
     """
 
     X: Any
@@ -87,8 +78,7 @@ class LabeledRows:
 
     def split(self, size: int) -> Iterator[LabeledRows]:
         """Yield the same rows in order, `size` at a time."""
-        for start in range(0, len(self), size):
-            yield self.take(np.arange(start, min(start + size, len(self))))
+        return (self.take(np.arange(start, min(start + size, len(self)))) for start in range(0, len(self), size))
 
     @property
     def weights(self) -> Array | None:
@@ -107,10 +97,8 @@ class Pool(Protocol):
         The target of all rows; of a data set on disk, of those that have been read.
     row_params : dict of array
         Other arguments of `fit` with one entry for each row, such as `sample_weight`.
-    n_given_rows : int
-        Rows without those of a validation set.
-    training_table : table
-        X, without rows that no model is trained on.
+    n_given_rows, training_table : int and table
+        How many rows there are, and X, without those that no model is trained on.
     """
 
     X: Any
@@ -139,7 +127,7 @@ class Pool(Protocol):
         return
 
     def make_deck(self, rng: np.random.Generator, costs: CostEstimates, min_class_rows: int = 1) -> Deck:
-        """Return the deck of the rows; see `Deck` for the parameters."""
+        """Return the deck of the rows; see `Deck`."""
 
     def describe(self) -> Mapping[str, str]:
         """Return what tells a data set on disk from another, by a name for users; nothing if only its rows do."""
@@ -151,28 +139,7 @@ class Pool(Protocol):
 
 
 class TablePool(Pool):
-    """Rows of a table: an array, a `numpy.memmap`, a sparse matrix or a frame.
-
-    Parameters
-    ----------
-    X : array, CSR matrix, frame or StackedTable of n_rows
-        Features; never copied as a whole.
-    y : Labels or Values
-        Target.
-    row_params : dict of array, optional
-        Other arguments of `fit` with one entry for each row, such as `sample_weight`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fitwithin._core.target import Labels
-    >>> pool = TablePool(np.arange(6.0).reshape(3, 2), Labels.encode([5, 6, 5]))
-    >>> pool.read(np.array([2, 0])).X
-    array([[4., 5.],
-           [0., 1.]])
-    >>> pool.read(np.array([2, 1])).y
-    array([5, 6])
-    """
+    """Rows of a table, which is never copied as a whole: an array, a `numpy.memmap`, a sparse matrix or a frame."""
 
     def __init__(self, X: Any, y: Target, row_params: Mapping[str, Array] | None = None) -> None:
         self.X = X
@@ -189,12 +156,10 @@ class TablePool(Pool):
 
         They have the weight 1. Other arguments of `fit` are used in training only, so zeros fill their place.
         """
-        row_params = {
-            name: np.concatenate(
-                [column, np.full((len(more), *column.shape[1:]), name == "sample_weight", column.dtype)]
-            )
-            for name, column in self.row_params.items()
-        }
+        row_params = {}
+        for name, column in self.row_params.items():
+            filled = np.full((len(more), *column.shape[1:]), name == "sample_weight", column.dtype)
+            row_params[name] = np.concatenate([column, filled])
         return TablePool(StackedTable(self.X, more.X), self.y.extend(more.y), row_params)
 
     def read(self, rows: Rows) -> LabeledRows:
@@ -209,9 +174,9 @@ class TablePool(Pool):
         return Deck(len(self), rng, codes, min_class_rows, costs, counts)
 
     def find_strata(self) -> Labels | None:
-        """Return the classes to draw rows by; rows of weight 0 are classes of their own, so that others are drawn too.
+        """Return the classes to draw rows by; None if rows of all kinds are alike.
 
-        None if rows of all kinds are alike.
+        Rows of weight 0 are classes of their own, so that others are drawn too.
         """
         labels = self.y if isinstance(self.y, Labels) else None
         weights = self.row_params.get("sample_weight")
@@ -231,27 +196,13 @@ class TablePool(Pool):
 
 
 class StackedTable:
-    """Rows of two tables of one type, numbered one table after the other, without a copy of either.
+    """Rows of two tables with the same columns, numbered one table after the other, without a copy of either.
 
-    Parameters
-    ----------
-    first, second : array, CSR matrix or frame
-        Tables with the same columns. Rows of the second array are converted to the type of the first as they are read.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> table = StackedTable(np.zeros((2, 2)), np.ones((3, 2), dtype=np.int8))
-    >>> table.shape
-    (5, 2)
-    >>> table[np.array([4, 0])]
-    array([[1., 1.],
-           [0., 0.]])
+    Rows of a second array are converted to the type of the first as they are read.
     """
 
     def __init__(self, first: Any, second: Any) -> None:
-        self.first = first
-        self.second = second
+        self.first, self.second = first, second
         self.shape: tuple[int, ...] = (first.shape[0] + second.shape[0], *first.shape[1:])
         # Frames have none.
         self.dtype = getattr(first, "dtype", None)
@@ -294,18 +245,7 @@ def knows_fitted_values_only(learner: Any) -> bool:
 def find_missing_values(X: Any, lesson: Rows, sample: Rows) -> Rows:
     """Return rows of a sample with values that are frequent in it and missing in a lesson.
 
-    Parameters
-    ----------
-    X : array or frame
-        The table.
-    lesson, sample : array of int
-        Row numbers of it. At most twice as many rows are returned as the lesson has.
-
-    Examples
-    --------
-    >>> X = np.array([["Oslo"], ["Oslo"], ["Lima"], ["Lima"], ["Pune"]])
-    >>> find_missing_values(X, np.array([0]), np.array([1, 2, 3, 4])).tolist()
-    [2]
+    At most twice as many rows are returned as the lesson has.
     """
     n_lesson = len(lesson)
     row_of_value: list[tuple[int, int]] = []

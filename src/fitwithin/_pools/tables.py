@@ -15,12 +15,11 @@ from fitwithin._core.records import Rows
 from fitwithin._core.target import Array
 from fitwithin._pools.sources.blocks import Blocks
 
-InputKind = Literal["table", "data set", "collection"]
-"""A table in memory; a data set on disk; a Dask collection, whose rows are on a cluster."""
 
+def find_input_kind(X: Any) -> Literal["table", "data set", "collection"]:
+    """Return whether X is a table in memory, a data set on disk, or a Dask collection, whose rows are on a cluster.
 
-def find_input_kind(X: Any) -> InputKind:
-    """Return the kind of X; whatever is no data set and no collection counts as a table.
+    Whatever is no data set and no collection counts as a table.
 
     Examples
     --------
@@ -31,7 +30,8 @@ def find_input_kind(X: Any) -> InputKind:
         return "table"
     if is_path(X) or is_path_list(X) or is_lazy_frame(X) or is_dataset(X) or isinstance(X, Blocks):
         return "data set"
-    return "collection" if is_dask_collection(X) else "table"
+    dask = sys.modules.get("dask.base")
+    return "collection" if dask is not None and dask.is_dask_collection(X) else "table"
 
 
 def is_path(X: Any) -> bool:
@@ -56,30 +56,15 @@ def is_dataset(X: Any) -> bool:
     return dataset is not None and isinstance(X, dataset.Dataset)
 
 
-def is_dask_collection(X: Any) -> bool:
-    """Return whether X is a Dask DataFrame, Series or Array, without importing Dask."""
-    dask = sys.modules.get("dask.base")
-    return dask is not None and bool(dask.is_dask_collection(X))
-
-
 def is_frame(X: Any) -> bool:
-    """Return whether X is a frame of pandas, polars or arrow, without importing any of them.
-
-    Examples
-    --------
-    >>> is_frame([[1, 2]])
-    False
-    """
+    """Return whether X is a frame of pandas, polars or arrow, without importing any of them."""
     return _library_of(X) in ("pandas", "polars", "pyarrow")
 
 
 def read_texts(X: Any) -> Array | None:
     """Return a list, a Series or an array of texts as an array of objects; None for anything else.
 
-    Raises
-    ------
-    UserInputError
-        If some of the texts are missing.
+    Raise a `UserInputError` if some of the texts are missing.
 
     Examples
     --------
@@ -109,14 +94,7 @@ def is_text_array(X: Any) -> bool:
 
 
 def list_column_types(X: Any) -> list[tuple[str, str]]:
-    """Return the name and the type of each column of a frame; empty for anything else.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> list_column_types(pd.DataFrame({"a": [1], "b": [0.5]}))
-    [('a', 'int64'), ('b', 'float64')]
-    """
+    """Return the name and the type of each column of a frame; empty for anything else."""
     match _library_of(X):
         case "pandas":
             return [(str(name), str(dtype)) for name, dtype in X.dtypes.items()]
@@ -129,27 +107,13 @@ def list_column_types(X: Any) -> list[tuple[str, str]]:
 
 
 def is_contiguous(rows: Rows) -> bool:
-    """Return whether each row number is one more than the number before it; False for no rows.
-
-    Examples
-    --------
-    >>> is_contiguous(np.array([3, 4, 5])), is_contiguous(np.array([3, 5, 4]))
-    (True, False)
-    """
+    """Return whether each row number is one more than the number before it; False for no rows."""
     # The ends alone rule out most selections, without a pass over all numbers.
     return bool(len(rows)) and bool(rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all())
 
 
 def take_rows(X: Any, rows: Rows) -> Any:
-    """Return these rows of X in a form that learners accept: arrow tables become pandas frames.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> take_rows(np.array([[1], [2], [3]]), np.array([2, 0]))
-    array([[3],
-           [1]])
-    """
+    """Return these rows of X in a form that learners accept: arrow tables become pandas frames."""
     match _library_of(X):
         case "pandas":
             # pandas does not copy a slice.
@@ -190,13 +154,7 @@ def concatenate(parts: Sequence[Any]) -> Any:
 
 
 def describe_table(X: Any) -> str:
-    """Return the type of a table in words, to compare the types of two of them.
-
-    Examples
-    --------
-    >>> describe_table(np.zeros((1, 1)))
-    'a NumPy array'
-    """
+    """Return the type of a table in words, to compare the types of two of them."""
     library = _library_of(X)
     names = {"array": "an array of texts" if is_text_array(X) else "a NumPy array", "sparse": "a sparse matrix"}
     return names.get(library, f"a {library} {type(X).__name__}")
@@ -211,56 +169,8 @@ def _library_of(X: Any) -> str:
     return "array"
 
 
-def take_column(X: Any, name: str) -> Any:
-    """Return one column of a frame; a NumPy array from arrow.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> take_column(pd.DataFrame({"a": [1, 2]}), "a").tolist()
-    [1, 2]
-    """
-    return X[name].to_pandas().to_numpy() if _library_of(X) == "pyarrow" else X[name]
-
-
-def drop_columns(X: Any, names: Sequence[str]) -> Any:
-    """Return a frame without these columns; the others are not copied.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> drop_columns(pd.DataFrame({"a": [1], "b": [2]}), ["a"]).columns.tolist()
-    ['b']
-    """
-    return X.drop(list(names)) if _library_of(X) == "polars" else X.drop(columns=list(names))
-
-
-def take_columns(X: Any, names: Sequence[str]) -> Any:
-    """Return these columns of a frame, in this order.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> take_columns(pd.DataFrame({"a": [1], "b": [2]}), ["b"]).columns.tolist()
-    ['b']
-    """
-    return X.select(list(names)) if _library_of(X) == "pyarrow" else X[list(names)]
-
-
 def take_named_columns(X: Any, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Return a frame without the columns that are given by name, and the values of each role.
-
-    Parameters
-    ----------
-    X : frame
-        All columns.
-    given : dict
-        A column's name, or the values, by role.
-
-    Raises
-    ------
-    UserInputError
-        If there is no such column, or X has no names.
+    """Return a frame without the columns that are `given` by name, and the values by role; refuse names that X lacks.
 
     Examples
     --------
@@ -279,26 +189,17 @@ def take_named_columns(X: Any, given: Mapping[str, Any]) -> tuple[Any, dict[str,
             "Pass the values, or a frame or a data set as X.",
         )
     require_columns(named.values(), (name for name, _ in list_column_types(X)), "X")
-    columns = {role: take_column(X, value) if role in named else value for role, value in given.items()}
-    return drop_columns(X, list(named.values())), columns
+    library, names = _library_of(X), list(named.values())
+    columns = dict(given) | {role: X[name] for role, name in named.items()}
+    if library == "pyarrow":
+        columns |= {role: columns[role].to_pandas().to_numpy() for role in named}
+    return X.drop(names) if library == "polars" else X.drop(columns=names), columns
 
 
 def split_validation_frame(X_val: Any, y_val: Any, sample_weight: Any) -> tuple[Any, Any]:
-    """Return features and target of validation rows, where the target may be the name of a column.
+    """Return features and target of validation rows, where `y_val` may be the name of a column.
 
-    Parameters
-    ----------
-    X_val : frame
-        All columns.
-    y_val : str or array-like
-        A column's name, or the values.
-    sample_weight : str or array-like
-        If it names a column of the training rows, that column is no feature here either.
-
-    Raises
-    ------
-    UserInputError
-        If there is no such column, or X_val has no names.
+    If `sample_weight` names a column of the training rows, that column is no feature here either.
     """
     has_weights = isinstance(sample_weight, str) and sample_weight in dict(list_column_types(X_val))
     X_val, columns = take_named_columns(X_val, {"target": y_val, "weights": sample_weight if has_weights else None})
@@ -310,7 +211,7 @@ def split_scored_frame(X: Any, y: Any, sample_weight: Any, feature_names: Sequen
     features, columns = take_named_columns(X, {"target": y, "weights": sample_weight})
     names = feature_names if isinstance(y, str) else None
     if names is not None and set(names) <= dict(list_column_types(features)).keys():
-        features = take_columns(features, names)
+        features = features.select(list(names)) if _library_of(X) == "pyarrow" else features[list(names)]
     return features, columns["target"], columns["weights"]
 
 

@@ -23,8 +23,7 @@ FirstSize = int | float
 # Rows of a pool that is taught whole; the default fraction of it would be two or three rows.
 SMALL_POOL_ROWS = 500
 
-SIZE_RATIO = 1.1
-"""Ratio between two sizes that are considered."""
+_SIZE_RATIO = 1.1  # between two sizes that are considered
 
 # Validation rows, which are not taught before the end. There are as many holdout rows.
 _VALIDATION_ONE_IN = 40  # rows of the pool for each validation row
@@ -36,9 +35,9 @@ _SMALL_POOL_VALIDATION_ONE_IN = 20  # rows of the pool for each one, where `_MIN
 class Deck:
     """Deals row numbers at random, each at most once until all have been dealt.
 
-    When every row has been dealt, discarded ones are shuffled and come back. A teacher keeps the
-    rows it teaches and discards those it only examined. For a large pool, time grows with the rows that are
-    dealt, not with the pool, and so does memory, beyond one bit for each row.
+    When every row has been dealt, discarded ones are shuffled and come back. A teacher keeps the rows it teaches and
+    discards those it only examined. For a large pool, time and memory grow with the rows that are dealt, beyond one bit
+    for each row of the pool.
 
     Parameters
     ----------
@@ -46,31 +45,27 @@ class Deck:
         Number of rows in the pool.
     rng : numpy.random.Generator
         The only source of randomness, for the deck and for its teacher.
-    strata : array of int, optional
-        The class of each row as a small number. The opening lesson then holds every class.
+    strata, class_counts : array of int, optional
+        The class of each row as a small number, and how often each occurs. The opening lesson then holds every class.
     min_class_rows : int, default=1
-        Rows of the rarest class in an opening lesson whose size is a fraction of the pool. The lesson
-        grows for that, up to a tenth of the pool.
+        Rows of the rarest class in an opening lesson whose size is a fraction of the pool. The lesson grows for that,
+        up to a tenth of the pool.
     costs : CostEstimates, optional
         What the teacher can afford; by default there is no limit.
-    class_counts : array of int, optional
-        How often each class occurs in `strata`, if that is known; otherwise it is counted.
     pile : TablePile or BlockPile, optional
-        Deals the rows, such as those of another pool than a table; `strata` and `class_counts` are not used then.
+        Deals the rows of another pool than a table, in the place of `strata` and `class_counts`.
 
     Attributes
     ----------
-    size : int
-        Rows that can be dealt: those of the pool without the held-out ones. Fractions are fractions of it.
-    pool_size : int
-        Rows of the pool.
+    size, pool_size : int
+        Rows of the pool that can be dealt, and all with the held-out ones. Fractions are fractions of `size`.
     resume_point : ResumePoint or None
         Where an earlier fit on the same rows ended; a teacher may resume there, or begin again.
     notes : dict
         Small facts that a teacher wants back in the resume point of a later fit: text, numbers and booleans.
     validation_rows, holdout_rows : array of int or None
-        Rows that the user chose for validation and holdout, as far as they have been read, in random order; see
-        `hold_out`. None if a teacher may choose some itself.
+        Rows that the user chose for validation and holdout, as far as they have been read, in random order. None if a
+        teacher may choose some itself.
     complete_opening : callable or None
         Called with the rows of a first lesson and with `sample`; returns rows to add to the lesson.
 
@@ -79,10 +74,8 @@ class Deck:
     >>> import numpy as np
     >>> deck = Deck(4, np.random.default_rng(0))
     >>> hand = deck.deal(3)
-    >>> len(set(hand.tolist()))
-    3
-    >>> deck.left
-    1
+    >>> len(hand), deck.left
+    (3, 1)
     >>> deck.discard(hand[:2])
     >>> sorted([*deck.deal(9).tolist(), hand[2].item()])
     [0, 1, 2, 3]
@@ -117,7 +110,7 @@ class Deck:
 
     @property
     def size(self) -> int:
-        """Rows that can be dealt: those of the pool without the held-out ones."""
+        """Rows that can be dealt, without the held-out ones."""
         return self._pile.size
 
     @property
@@ -156,46 +149,21 @@ class Deck:
         return None if self._held_out is None else self._pile.keep_read(self._held_out[1])
 
     def hold_out(self, validation_rows: Rows, holdout_rows: Rows, *, can_refit: bool = True) -> None:
-        """Never deal these rows; to be called before anything is dealt.
+        """Never deal these rows, which are in random order; to be called before anything is dealt.
 
-        Parameters
-        ----------
-        validation_rows, holdout_rows : array of int
-            Rows that choose the model, and rows that estimate its score. A teacher may use the first ones of each,
-            so both are in random order.
-        can_refit : bool, default=True
-            Whether a last fit of the best model may take them too.
-
-        Examples
-        --------
-        >>> deck = Deck(5, np.random.default_rng(0))
-        >>> deck.hold_out(np.array([3]), np.array([1]))
-        >>> deck.size, deck.rows
-        (3, array([0, 2, 4], dtype=int32))
+        `can_refit` tells whether a last fit of the best model may take them too.
         """
         self._held_out, self._can_refit = (validation_rows, holdout_rows), can_refit
         self._pile.hold_out(np.concatenate([validation_rows, holdout_rows]))
 
     def opening(self, first: FirstSize) -> Rows:
-        """Deal the rows of a first lesson.
-
-        They have the class proportions of the rows that can be dealt, and at least one row of each class among them.
+        """Deal the rows of a first lesson, in the class proportions of the deck and with every class of it.
 
         Parameters
         ----------
         first : int or float
-            A number of rows (int) or a fraction of the pool (float). With a fraction, a pool of at
-            most 500 rows is dealt whole.
-
-        Returns
-        -------
-        array of int
-            The rows, in random order; in the order of the pool if it is dealt whole.
-
-        Raises
-        ------
-        ValueError
-            If `first` is neither a positive number of rows nor a fraction in (0, 1].
+            A number of rows (int), or a fraction of the deck in (0, 1] (float). With a fraction, a pool of at most 500
+            rows is dealt whole, in its own order; otherwise the order is random.
         """
         count = opening_size(first, self.size)
         rows = self._pile.draw_first(count, 1 if isinstance(first, Integral) else self._min_class_rows)
@@ -208,10 +176,7 @@ class Deck:
     def deal(self, count: int) -> Rows:
         """Deal `count` random rows, or all that are left or have been read in time if these are fewer.
 
-        Raises
-        ------
-        OutOfTime
-            If there is no time to choose these rows, or the deadline comes before any row is read.
+        Raise `OutOfTime` if there is no time to choose them, or the deadline comes before any row is read.
         """
         rows, self._top = self._top[:count], self._top[count:]
         if len(rows) < count:
@@ -268,14 +233,8 @@ def opening_size(first: FirstSize, pool_size: int) -> int:
     raise ValueError(f"first must be a positive number of rows (int) or a fraction in (0, 1] (float); got {first!r}.")
 
 
-def list_sizes(largest: int, smallest: float = 1, ratio: float = SIZE_RATIO) -> Iterator[int]:
-    """Yield sizes from the largest down to the smallest.
-
-    Examples
-    --------
-    >>> list(list_sizes(100, 60, ratio=1.25))
-    [100, 80, 64]
-    """
+def list_sizes(largest: int, smallest: float = 1, ratio: float = _SIZE_RATIO) -> Iterator[int]:
+    """Yield sizes from the largest down to the smallest."""
     size = largest
     while size >= max(1, smallest):
         yield size
@@ -283,15 +242,9 @@ def list_sizes(largest: int, smallest: float = 1, ratio: float = SIZE_RATIO) -> 
 
 
 def find_largest_size(
-    largest: int, is_possible: Callable[[int], bool], smallest: float = 1, ratio: float = SIZE_RATIO
+    largest: int, is_possible: Callable[[int], bool], smallest: float = 1, ratio: float = _SIZE_RATIO
 ) -> int:
-    """Return the largest possible size of those that `list_sizes` yields; 0 if none is.
-
-    Examples
-    --------
-    >>> find_largest_size(1000, lambda size: size < 500, ratio=2.0)
-    250
-    """
+    """Return the largest possible size of those that `list_sizes` yields; 0 if none is."""
     return next((size for size in list_sizes(largest, smallest, ratio) if is_possible(size)), 0)
 
 

@@ -31,15 +31,7 @@ _SECONDS_PER_ROW = 1e-7
 
 
 class RowSet:
-    """Some rows of a pool, kept as one bit for each row of the pool.
-
-    Examples
-    --------
-    >>> rows = RowSet(1000)
-    >>> rows.add(np.array([999, 5]))
-    >>> rows.holds(np.array([5, 6, 999]))
-    array([ True, False,  True])
-    """
+    """Some rows of a pool, kept as one bit for each row of the pool."""
 
     def __init__(self, n_rows: int) -> None:
         self._n_rows = n_rows
@@ -64,27 +56,8 @@ class RowSet:
 class TablePile:
     """The rows of a table, to be drawn at random, each once.
 
-    A large table is not shuffled: random rows are drawn, and those that were drawn before are left out.
-
-    Parameters
-    ----------
-    size : int
-        Rows of the table.
-    rng : numpy.random.Generator
-        Draws them.
-    strata : array of int, optional
-        The class of each row as a small number.
-    class_counts : array of int, optional
-        How often each class occurs, if that is known.
-    costs : CostEstimates, optional
-        Knows the time left. By default it is unlimited.
-
-    Examples
-    --------
-    >>> pile = TablePile(5, np.random.default_rng(0))
-    >>> pile.remove(np.array([1, 3]))
-    >>> pile.left, sorted(pile.draw(9).tolist()), pile.left
-    (3, [0, 2, 4], 0)
+    A large table is not shuffled: random rows are drawn, and those that were drawn before are left out. `strata` are
+    the classes of the rows as small numbers, `class_counts` their frequency, and `costs` knows the time left.
     """
 
     size: int
@@ -203,22 +176,10 @@ class TablePile:
 def sample_stratified(
     strata: Codes, candidates: Rows, held_out: Rows, class_counts: Counts, count: int, rng: np.random.Generator
 ) -> Rows:
-    """Return `count` random rows in the class proportions of the rows, at least one of every class.
+    """Return `count` random rows in the class proportions of the pool, at least one of every class.
 
-    Parameters
-    ----------
-    strata : array of int
-        The class of each row of the pool.
-    candidates : array of int
-        Random rows that are not held out, from `sample_candidates`.
-    held_out : array of int
-        Rows that are not to be chosen.
-    class_counts : array of int
-        How many of the others each class has.
-    count : int
-        Rows to choose, fewer than there are.
-    rng : numpy.random.Generator
-        Chooses them.
+    `strata` are the classes of the pool's rows, `class_counts` the rows of each that are not held out, and `candidates`
+    random rows from `sample_candidates`. There are more rows than `count`.
     """
     quotas = allocate_quotas(class_counts, count)
     chosen, missing = _take_up_to_quotas(strata, candidates, quotas)
