@@ -30,7 +30,7 @@ help:  ## list the targets
 # One thread a process: on busy cores the threads of boosters wait for each other. Bytecode is stored: tests start
 # hundreds of interpreters, and each would compile the package again.
 test test-slow: export PYTHONDONTWRITEBYTECODE :=
-test: $(VENV)/dev  ## run the fast tests and the docstring examples: five minutes on two cores
+test: $(VENV)/dev  ## run the fast tests and the docstring examples: three and a half minutes on two cores
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow" -n $(TEST_PROCESSES) --dist loadfile
 
 # Those that measure the real clock run one after another.
