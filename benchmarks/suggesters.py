@@ -1,4 +1,4 @@
-"""Compare ways of suggesting settings: FLAML's CFO, Optuna's TPE and random draws, with the same seconds of fits."""
+"""Compare ways of suggesting settings with the same seconds of fits: ours, FLAML's CFO, Optuna's TPE, random draws."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import chain, count
 from pathlib import Path
 from statistics import fmean, median
@@ -21,7 +22,7 @@ from _options import add_data_option, require_data
 from _report import RESULTS, Environment, MarkdownTable, write_report
 from fitwithin.teachers._search.frugal_suggester import FrugalSuggester
 from fitwithin.teachers._search.ready_spaces import DataShape, find_ready_space
-from fitwithin.teachers._search.space import Choice, IntRange, Settings, Space
+from fitwithin.teachers._search.space import LEAVES, STEP_COUNTS, Choice, IntRange, Settings, Space, strip_prefix
 from fitwithin_paper.study.dataset_sources import load_dataset
 from fitwithin_paper.study.preprocessing import prepare_dataset
 
@@ -35,6 +36,7 @@ _VALIDATION_ROWS = 3_000
 _TEST_ROWS = 20_000
 # Seconds of one fit, as a share of all; then it counts as failed.
 _MAX_SHARE = 0.2
+_FAILED_LOSS = 1e9
 
 
 class Suggester(Protocol):
@@ -56,6 +58,41 @@ class RandomSuggester:
         return next(self._next)
 
     def tell(self, settings: Mapping[str, Any], score: float | None, seconds: float) -> None: ...
+
+
+class OwnSuggester(FrugalSuggester):
+    """That of a search, which needs no seconds."""
+
+    def tell(self, settings: Mapping[str, Any], score: float | None, seconds: float = 0.0) -> None:
+        super().tell(settings, score)
+
+
+class FlamlSuggester:
+    """FLAML's CFO, behind the same ask and tell."""
+
+    def __init__(self, space: Space, seed: int) -> None:
+        from flaml import CFO, tune
+
+        def make_domain(one: Any) -> Any:
+            if isinstance(one, Choice):
+                return tune.choice(list(one.values))
+            if isinstance(one, IntRange):
+                return (tune.lograndint if one.log else tune.randint)(one.low, one.high + 1)
+            return (tune.loguniform if one.log else tune.uniform)(one.low, one.high)
+
+        domains = {name: make_domain(one) for name, one in space.parameters.items()}
+        cheap = {name: value for name, value in space.cheap.items() if strip_prefix(name) in (*STEP_COUNTS, *LEAVES)}
+        start, self._n_asked = [dict(space.cheap)], 0
+        self._searcher = CFO("loss", "min", domains, cheap, points_to_evaluate=start, seed=seed)
+
+    def ask(self) -> Settings | None:
+        self._n_asked += 1
+        return self._searcher.suggest(str(self._n_asked))
+
+    def tell(self, settings: Mapping[str, Any], score: float | None, seconds: float) -> None:
+        loss = _FAILED_LOSS if score is None else 1 - score
+        result = {"loss": loss, "time_total_s": seconds, "config": dict(settings)}
+        self._searcher.on_trial_complete(str(self._n_asked), result)
 
 
 class TpeSuggester:
@@ -157,18 +194,22 @@ def _split_rows(X: Any, y: Any, seed: int) -> Split:
 
 
 def list_suggesters(space: Space) -> dict[str, Callable[[int], Suggester | None]]:
-    """Return the ways to compare; Optuna only if it is installed."""
+    """Return the ways to compare; those of FLAML and Optuna only if they are installed."""
     makers: dict[str, Callable[[int], Suggester | None]] = {
         "own hyperparameters": lambda seed: None,
-        "CFO": lambda seed: FrugalSuggester(space, seed),
+        "ours": lambda seed: OwnSuggester(space, seed),
         "random": lambda seed: RandomSuggester(space, seed),
     }
-    try:
-        import optuna  # noqa: F401  # only whether it is there
-    except ImportError:
-        print("Optuna is not installed, and left out")
-        return makers
-    return {**makers, "TPE": lambda seed: TpeSuggester(space, seed)}
+    others: dict[str, tuple[str, Callable[[int], Suggester]]] = {
+        "FLAML's CFO": ("flaml", lambda seed: FlamlSuggester(space, seed)),
+        "Optuna's TPE": ("optuna", lambda seed: TpeSuggester(space, seed)),
+    }
+    for name, (package, make) in others.items():
+        if find_spec(package) is None:
+            print(f"{package} is not installed, and left out")
+        else:
+            makers[name] = make
+    return makers
 
 
 def main(argv: Sequence[str] | None = None) -> int:
