@@ -28,12 +28,6 @@ class Labels:
 
     `classes` are the distinct labels, sorted; `codes` the place there of each row's label; `counts` the rows of each
     class.
-
-    Examples
-    --------
-    >>> labels = Labels.encode(["no", "yes", "no"])
-    >>> labels.codes, labels.classes.tolist(), labels.counts
-    (array([0, 1, 0], dtype=uint8), ['no', 'yes'], array([2, 1]))
     """
 
     classes: Array

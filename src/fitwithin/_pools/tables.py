@@ -20,11 +20,6 @@ def find_input_kind(X: Any) -> Literal["table", "data set", "collection"]:
     """Return whether X is a table in memory, a data set on disk, or a Dask collection, whose rows are on a cluster.
 
     Whatever is no data set and no collection counts as a table.
-
-    Examples
-    --------
-    >>> find_input_kind("rows.parquet"), find_input_kind(["a.parquet", "b.parquet"]), find_input_kind([[1, 2]])
-    ('data set', 'data set', 'table')
     """
     if isinstance(X, np.ndarray) or sparse.issparse(X):
         return "table"
@@ -45,19 +40,22 @@ def is_path_list(X: Any) -> bool:
 
 
 def is_lazy_frame(X: Any) -> bool:
-    """Return whether X is a lazy frame of polars, without importing it."""
-    polars = sys.modules.get("polars")
-    return polars is not None and isinstance(X, polars.LazyFrame)
+    """Return whether X is a lazy frame of polars."""
+    return _is_of_class(X, "polars", "LazyFrame")
 
 
 def is_dataset(X: Any) -> bool:
-    """Return whether X is a data set of pyarrow, without importing it."""
-    dataset = sys.modules.get("pyarrow.dataset")
-    return dataset is not None and isinstance(X, dataset.Dataset)
+    """Return whether X is a data set of pyarrow."""
+    return _is_of_class(X, "pyarrow.dataset", "Dataset")
+
+
+def _is_of_class(X: Any, module: str, name: str) -> bool:
+    """Return whether X is of this class, without importing its module."""
+    return module in sys.modules and isinstance(X, getattr(sys.modules[module], name))
 
 
 def is_frame(X: Any) -> bool:
-    """Return whether X is a frame of pandas, polars or arrow, without importing any of them."""
+    """Return whether X is a frame of pandas, polars or arrow."""
     return _library_of(X) in ("pandas", "polars", "pyarrow")
 
 
@@ -65,11 +63,6 @@ def read_texts(X: Any) -> Array | None:
     """Return a list, a Series or an array of texts as an array of objects; None for anything else.
 
     Raise a `UserInputError` if some of the texts are missing.
-
-    Examples
-    --------
-    >>> read_texts(["one text", "another"]).tolist(), read_texts([1, 2])
-    (['one text', 'another'], None)
     """
     if not isinstance(X, list | tuple):
         shape = getattr(X, "shape", ())
@@ -164,21 +157,13 @@ def _library_of(X: Any) -> str:
     if sparse.issparse(X):
         return "sparse"
     for library, name in (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table")):
-        if library in sys.modules and isinstance(X, getattr(sys.modules[library], name)):
+        if _is_of_class(X, library, name):
             return library
     return "array"
 
 
 def take_named_columns(X: Any, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Return a frame without the columns that are `given` by name, and the values by role; refuse names that X lacks.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> X, columns = take_named_columns(pd.DataFrame({"age": [20, 40], "label": ["no", "yes"]}), {"target": "label"})
-    >>> X.columns.tolist(), columns["target"].tolist()
-    (['age'], ['no', 'yes'])
-    """
+    """Return a frame without the columns that are `given` by name, and the values by role; refuse unknown names."""
     named = {role: name for role, name in given.items() if isinstance(name, str)}
     if not named:
         return X, dict(given)

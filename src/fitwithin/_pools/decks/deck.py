@@ -57,15 +57,12 @@ class Deck:
 
     Attributes
     ----------
-    size, pool_size : int
-        Rows of the pool that can be dealt, and all with the held-out ones. Fractions are fractions of `size`.
+    pool_size : int
+        Rows of the pool, with the held-out ones. Fractions are fractions of `size`.
     resume_point : ResumePoint or None
         Where an earlier fit on the same rows ended; a teacher may resume there, or begin again.
     notes : dict
         Small facts that a teacher wants back in the resume point of a later fit: text, numbers and booleans.
-    validation_rows, holdout_rows : array of int or None
-        Rows that the user chose for validation and holdout, as far as they have been read, in random order. None if a
-        teacher may choose some itself.
     complete_opening : callable or None
         Called with the rows of a first lesson and with `sample`; returns rows to add to the lesson.
 
@@ -140,12 +137,12 @@ class Deck:
 
     @property
     def validation_rows(self) -> Rows | None:
-        """Rows that the user chose for validation, as far as they have been read."""
+        """Rows that the user chose for validation, as far as they have been read; None if the teacher may choose."""
         return None if self._held_out is None else self._pile.keep_read(self._held_out[0])
 
     @property
     def holdout_rows(self) -> Rows | None:
-        """Rows that the user chose for holdout, as far as they have been read."""
+        """Rows that the user chose for holdout, as far as they have been read; None if the teacher may choose."""
         return None if self._held_out is None else self._pile.keep_read(self._held_out[1])
 
     def hold_out(self, validation_rows: Rows, holdout_rows: Rows, *, can_refit: bool = True) -> None:

@@ -109,9 +109,9 @@ class TablePile:
         n_touched = self.left if must_shuffle and self._shuffled is None else count
         if n_touched > MAX_SHUFFLED and self.costs.seconds_left < _SECONDS_PER_ROW * n_touched:
             raise OutOfTime("the teacher was still choosing rows")
-        if self._shuffled is None and not must_shuffle:
-            return self._sample_new(count)
         if self._shuffled is None:
+            if not must_shuffle:
+                return self._sample_new(count)
             self._shuffled = np.arange(self._pool_size, dtype=self._row_type)[~self._drawn.make_mask()]
             self.rng.shuffle(self._shuffled)
         # A view of a few rows, or of none, would keep the memory of all.
@@ -122,17 +122,18 @@ class TablePile:
 
     def draw_first(self, count: int, min_class_rows: int) -> Rows:
         """Take the rows of a first lesson out of the pile."""
-        counts = self._count_classes()
-        if counts is not None:
+        rows = None
+        if self.strata is not None:
+            if self.class_counts is None:
+                self.class_counts = count_codes(self.strata, int(self.strata.max()) + 1)
+            counts = self.class_counts - count_codes(self.strata[self._held_out], len(self.class_counts))
             count = max(count, min_opening_size(counts, min_class_rows))
-        if count >= self.size:
-            rows = self.list_rows()
-        elif self.strata is None or counts is None:
+            if count < self.size:
+                candidates = self._find_rows(sample_candidates(self.size, count, self.rng))
+                rows = sample_stratified(self.strata, candidates, self._held_out, counts, count, self.rng)
+        elif count < self.size:
             return self.draw(count)
-        else:
-            candidates = self._find_rows(sample_candidates(self.size, count, self.rng))
-            rows = sample_stratified(self.strata, candidates, self._held_out, counts, count, self.rng)
-            rows = rows.astype(self._row_type)
+        rows = self.list_rows() if rows is None else rows.astype(self._row_type)
         self.remove(rows)
         return rows
 
@@ -164,14 +165,6 @@ class TablePile:
         self._drawn.add(rows)
         self.left -= len(rows)
 
-    def _count_classes(self) -> npt.NDArray[np.intp] | None:
-        """Return how many rows of each class can be drawn."""
-        if self.strata is None:
-            return None
-        if self.class_counts is None:
-            self.class_counts = count_codes(self.strata, int(self.strata.max()) + 1)
-        return self.class_counts - count_codes(self.strata[self._held_out], len(self.class_counts))
-
 
 def sample_stratified(
     strata: Codes, candidates: Rows, held_out: Rows, class_counts: Counts, count: int, rng: np.random.Generator
@@ -193,13 +186,7 @@ def sample_stratified(
 
 
 def min_opening_size(class_counts: Counts, min_class_rows: int) -> int:
-    """Rows that hold every class, and enough of the rarest one unless that takes over a tenth of the pool.
-
-    Examples
-    --------
-    >>> min_opening_size(np.array([9900, 100]), 1), min_opening_size(np.array([9900, 100]), 5)
-    (2, 500)
-    """
+    """Rows that hold every class, and enough of the rarest one unless that takes over a tenth of the pool."""
     present = class_counts[class_counts > 0]
     if min_class_rows == 1:
         return len(present)
