@@ -61,7 +61,8 @@ class Selection:
             self.selector = ModelSelector("best")
         else:
             record = ModelRecord(1, len(stored.lesson), stored.lesson, estimate=stored.score)
-            self.selector = ModelSelector("best", KeptModel(A_MODEL, record), stored.validation_rows)
+            past = SimpleNamespace(model=A_MODEL, model_record=record, validation_rows=stored.validation_rows)
+            self.selector = ModelSelector("best", past)
 
     @property
     def candidate(self):

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 LearnerFailure = LearnerRaised | LearnerDied | OutOfMemory
 LEARNER_FAILURES = (LearnerRaised, LearnerDied, OutOfMemory)
 
-# The session ends when less time is left than this many times the teacher's slowest choice so far: choices grow with
-# their lessons, which at most double or quadruple.
+# The session ends when less time is left than this many times the teacher's slowest choice so far, which takes long in
+# a very large pool: choices grow with their lessons, which at most double or quadruple.
 _CHOICE_FACTOR = 3
 
 # Rows of a lesson from which on counting its classes and marking its rows, before it begins, takes long, and the
@@ -82,7 +82,10 @@ class LearnerLoop:
 
     def _ask_teacher(self, requests: Requests, answer: Answer | LearnerFailure) -> Lesson | Exam | Wait | StopReason:
         """Return the next request, or why there is none."""
-        if self._has_no_time_to_choose():
+        current = self.tracker.current
+        # A model that cannot be compared yet would be lost, so its next exam is chosen in any case.
+        is_waiting_for_exam = current is not None and not (current.is_comparable or current.was_compared)
+        if not is_waiting_for_exam and self.budget.remaining() < _CHOICE_FACTOR * self.tracker.slowest_choice:
             return "time"
         try:
             with self.tracker.timing_choice():
@@ -113,15 +116,6 @@ class LearnerLoop:
             # The exam that was cut off adds nothing, but the scores of those before it stay.
             self._close_round(current)
         self.tracker.abandon()
-
-    def _has_no_time_to_choose(self) -> bool:
-        """Whether the teacher's next choice might outlast the budget; in a very large pool choosing rows takes long.
-
-        A model that cannot be compared yet would be lost, so its next exam is chosen in any case.
-        """
-        current = self.tracker.current
-        is_waiting_for_exam = current is not None and not (current.is_comparable or current.was_compared)
-        return not is_waiting_for_exam and self.budget.remaining() < _CHOICE_FACTOR * self.tracker.slowest_choice
 
     def _teach(self, lesson: Lesson) -> LessonReport:
         """Fit a model and examine it, as one request; a first model is saved before its exams."""

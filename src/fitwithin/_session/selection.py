@@ -128,8 +128,7 @@ class ModelSelector:
     """
 
     returns: Returns
-    stored: KeptModel | None = None
-    stored_validation_rows: Rows | None = None
+    past: FitState | None = None
     is_scoring_proven: bool = True
     members: VoteMembers = field(default_factory=VoteMembers)
     max_row_seconds: float = math.inf
@@ -137,6 +136,9 @@ class ModelSelector:
     def __post_init__(self) -> None:
         # Whether every new model replaces the one before, whatever its score.
         self.accepts_every_model = self.returns == "last"
+        self.stored: KeptModel | None = None
+        if self.past is not None and self.past.model is not None and self.past.model_record is not None:
+            self.stored = KeptModel(InlineModel(self.past.model), self.past.model_record)
         self.best = self.stored
         # The one before it, in case that the best one cannot be loaded.
         self.former: KeptModel | None = None
@@ -229,11 +231,13 @@ class ModelSelector:
 
     def _beats_stored(self, validation: Answers, score: Estimate, n_rows: int) -> bool:
         """Whether a new model is at least as good as the stored one, if there is one."""
-        stored = None if self.stored is None else self.stored.record
-        if stored is None or not is_finite(stored.estimate) or score.value >= stored.estimate.value:
+        if self.past is None or self.stored is None:
+            return True
+        stored = self.stored.record
+        if not is_finite(stored.estimate) or score.value >= stored.estimate.value:
             return True
         # On other rows the score of the smaller model may be luck.
-        same_rows = np.array_equal(validation.rows, self.stored_validation_rows)  # type: ignore[arg-type]  # None is unequal
+        same_rows = np.array_equal(validation.rows, self.past.validation_rows)
         return not same_rows and n_rows > stored.n_rows and score.high >= stored.estimate.low
 
     def holds(self, model: SavedModel | None) -> bool:
@@ -272,13 +276,6 @@ class ModelSelector:
         for kept in (self.former, self.best):
             if kept is not None and all(kept.model is not member.model for member in self.members.models):
                 kept.model.discard()
-
-
-def find_stored_model(past: FitState) -> KeptModel | None:
-    """Return the model of an earlier fit; None if it was not stored."""
-    if past.model is None or past.model_record is None:
-        return None
-    return KeptModel(InlineModel(past.model), past.model_record)
 
 
 def is_lower(estimate: Estimate | None, other: Estimate | None) -> bool:

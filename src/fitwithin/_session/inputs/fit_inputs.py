@@ -35,7 +35,7 @@ from fitwithin._session.held_out_rows import (
 from fitwithin._session.inputs import fit_arguments
 from fitwithin._session.inputs.fit_arguments import MAX_SEED, FitArguments, can_resume
 from fitwithin._session.result import SessionResult
-from fitwithin._session.selection import ModelSelector, VoteMembers, find_stored_model
+from fitwithin._session.selection import ModelSelector, VoteMembers
 from fitwithin._session.session import Session
 from fitwithin.backends import FitSettings, Runner
 from fitwithin.backends._early_stopping.ensembles import add_validation_set, has_validation_set, takes_validation_set
@@ -112,8 +112,7 @@ class FitInputs:
         )
         selector = ModelSelector(
             self.teacher.returns,
-            None if past is None else find_stored_model(past),
-            None if past is None else past.validation_rows,
+            past,
             is_scoring_proven=self.settings.scoring.is_proven,
             members=VoteMembers(self.n_members, budget.seconds),
             max_row_seconds=self.max_row_seconds,
@@ -151,9 +150,8 @@ def check_inputs(
         training, fit_params = open_table(estimator, given, routed)
     else:
         training, fit_params = open_data_set(estimator, given, routed, teacher, open_pool)
-    labels = training.y if isinstance(training.y, Labels) else None
-    if labels is not None:
-        estimator.classes_, estimator.class_count_ = labels.classes, labels.counts
+    if isinstance(training.y, Labels):
+        estimator.classes_, estimator.class_count_ = training.y.classes, training.y.counts
     scoring = try_scoring(scoring, estimator.scoring, training, weighted=is_weighted)
     fit_arguments.validate_fit_params(teacher, fit_params)
     seed, scoring_seed, rng = fit_arguments.draw_seeds(estimator.random_state, learner)
@@ -162,7 +160,7 @@ def check_inputs(
         replace(scoring, seed=scoring_seed),
         fit_params=fit_params,
         seed=seed,
-        classes=None if labels is None else labels.classes,
+        classes=getattr(training.y, "classes", None),
         early_stopping=find_early_stopping(learner),
         # Each of several learners may take the same share.
         memory_limit=None if memory_limit is None else max(1, memory_limit // n_jobs),
@@ -228,8 +226,7 @@ def check_features(estimator: Any, X: Any, y: Any = None) -> Any:
         return X
     if not reset:
         return validate_data(estimator, X, reset=False, **_CHECKS)
-    features, _ = validate_data(estimator, X, y, multi_output=True, **_CHECKS)
-    return features
+    return validate_data(estimator, X, y, multi_output=True, **_CHECKS)[0]
 
 
 def open_table(estimator: Any, given: FitArguments, params: Mapping[str, Any]) -> tuple[TablePool, dict[str, Any]]:
