@@ -46,9 +46,7 @@ def paired_error(first: Answers, second: Answers) -> float:
 
 
 def is_worse(candidate: Estimate, best: Estimate, error: float, *, tolerated: float = TOLERATED_ERRORS) -> bool:
-    """Whether a score is below the best one by more than `tolerated` times `error`, the standard error of the
-    difference.
-    """
+    """Whether a score is clearly below the best one: by more than `tolerated` standard errors of their difference."""
     return not candidate.value - best.value >= -tolerated * error
 
 

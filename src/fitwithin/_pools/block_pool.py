@@ -39,18 +39,8 @@ _PAUSE = 9.0
 class Place:
     """A block to read, and how its rows are numbered.
 
-    Parameters
-    ----------
-    block, n_rows : int
-        The block, and its rows.
-    seed : int
-        Makes their order random.
-    target : Labels or Values
-        How the target is encoded, without rows.
-    by_class : bool
-        Whether the rows are sorted by class.
-    parts : array of uint8 or None
-        Which of these rows are validation and holdout rows; see `TargetPass`.
+    `seed` makes their order random; they are sorted by class if `by_class`. `target` tells how labels are encoded,
+    without rows. `parts` says which of the rows are validation and holdout rows; see `TargetPass`.
     """
 
     block: int
@@ -65,16 +55,8 @@ class Place:
     ) -> tuple[Rows, Array, Array | None]:
         """Return the order in which the rows are numbered, with their encoded target and their weights in that order.
 
-        Parameters
-        ----------
-        table : pyarrow.Table
-            The block, with at least the target and the weights.
-        target, weight : str
-            Their names; None without weights.
-        n_features : int
-            Rows of the features, which may lie elsewhere.
-        name : str
-            What errors call the block.
+        `table` holds at least the columns `target` and `weight`, which is None without weights; `n_features` are the
+        rows of the features, which may lie elsewhere; `name` is what errors call the block.
         """
         if isinstance(self.target, Labels):
             y = recode_labels(*encode_labels(table[target], target), self.target.classes)
@@ -109,35 +91,12 @@ class ReadingTraits(Protocol):
 class BlockPool(Pool):
     """Rows of a data set, which are read in the background.
 
-    A row's number says when it is read: blocks are read in random order, and the rows of each in random order too.
+    A row's number says when it is read: blocks are read in random order, and the rows of each in random order too. The
+    same `seed` gives the same numbers to the same rows.
 
-    Parameters
-    ----------
-    found : TargetPass
-        The target of all rows.
-    X : frame or array
-        The features without rows.
-    seed : int
-        Makes both orders random. The same seed gives the same numbers to the same rows.
-    budget : Budget
-        Ends waiting at the deadline.
-    source : ReadingTraits
-        The data set.
-
-    Attributes
-    ----------
-    y : Labels or Values
-        The target of the rows that have been read.
-    row_params : dict of array
-        Their weights, if they have any.
-    supply : RowSupply
-        Which rows have been read.
-    index : BlockIndex
-        The blocks in the order of reading, and the rows of each.
-    n_given_rows : int
-        Rows of the data set without the validation set.
-    held_out : tuple of array or None
-        Validation and holdout rows, in random order; None if the teacher chooses some.
+    `X` are the features without rows, `y` and `row_params` those of the rows that have been read, and `n_given_rows`
+    the rows without the validation set. `held_out` are validation and holdout rows, in random order; None if the
+    teacher chooses some.
     """
 
     def __init__(self, found: TargetPass, X: Any, seed: int, budget: Budget, source: ReadingTraits) -> None:
@@ -211,26 +170,7 @@ class BlockPool(Pool):
 
 
 class DiskPool(BlockPool):
-    """Rows of a data set on disk, which a thread copies to a spool.
-
-    Parameters
-    ----------
-    source : LabeledBlocks
-        The data set.
-    found : TargetPass
-        Its target.
-    seed : int
-        Makes the order of the rows random.
-    budget : Budget
-        Ends waiting at the deadline.
-    folder : str or None, default=None
-        Where to put the spool; None is the temporary folder.
-
-    Attributes
-    ----------
-    X : frame
-        A frame without rows, with the columns and types of the features.
-    """
+    """Rows of a data set on disk, which a thread copies to a spool in `folder`; by default, the temporary folder."""
 
     def __init__(
         self, source: LabeledBlocks, found: TargetPass, seed: int, budget: Budget, folder: str | None = None
@@ -260,17 +200,8 @@ class DiskPool(BlockPool):
     ) -> DiskPool:
         """Open a data set, read its target, and return the pool; `start` begins to read the rest.
 
-        Parameters
-        ----------
-        given : dict
-            Arguments of `open_source`.
-        regression, seed, budget, folder, hold_out
-            See `DiskPool`, `read_target` and `HoldOut`.
-
-        Raises
-        ------
-        NoModelInTime
-            If that takes longer than the time limit.
+        `given` are arguments of `open_source`; for the others see `DiskPool`, `read_target` and `HoldOut`. Raise
+        `NoModelInTime` if that takes longer than the time limit.
         """
 
         def check() -> None:

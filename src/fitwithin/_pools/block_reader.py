@@ -36,27 +36,10 @@ _HURRIED_BLOCKS = 16
 class RowSupply:
     """Rows that are read block by block: one thread reads, and others wait for rows.
 
-    The rows of a cell are in random order: its first rows are a random sample of it.
-
-    Parameters
-    ----------
-    index : BlockIndex
-        The blocks in the order of reading.
-
-    Attributes
-    ----------
-    n_rows : int
-        Rows of the data set.
-    cell_counts : array of int of shape (n_places, n_classes)
-        Rows of each cell that are not held out.
-    shares : array of int of shape (n_places, n_classes)
-        Rows that each cell stands for: its own, and those of the rest of its block until that has been read.
-    n_places_read : int
-        Places of the order that have been read.
-    is_over : bool
-        Whether no further rows will come.
-    failure : str or None
-        Why reading ended before all blocks were read.
+    The rows of a cell are in random order: its first rows are a random sample of it. `cell_counts` are those that are
+    not held out; `shares` the rows that each cell stands for: its own, and those of the rest of its block until that
+    has been read. `is_over` tells that no further rows will come, and `failure` why reading ended before all blocks
+    were read.
 
     Examples
     --------
@@ -107,20 +90,7 @@ class RowSupply:
             self._changed.notify_all()
 
     def wait(self, is_enough: Callable[[], bool], seconds_left: Callable[[], float]) -> bool:
-        """Wait until enough has been read, or nothing more will be.
-
-        Parameters
-        ----------
-        is_enough : callable
-            Returns whether enough has been read.
-        seconds_left : callable
-            Returns the seconds that may still be waited.
-
-        Returns
-        -------
-        bool
-            Whether enough has been read.
-        """
+        """Wait until enough has been read, nothing more will be, or no time is left; return whether it is enough."""
         with self._changed:
             self._n_waiting += 1
             self._changed.notify_all()
@@ -155,16 +125,8 @@ class RowSupply:
 class BlockReader:
     """Read a data set in a thread, in the order of its index; slowly while the learner has rows enough.
 
-    Parameters
-    ----------
-    supply : RowSupply
-        Is told of each block that was read.
-    read : callable
-        Reads the block at a place.
-    pause : float
-        Pause after a block while the learner has rows enough, relative to the time it took.
-    release : callable
-        Called once no further block will be read.
+    `read` reads the block at a place, and `release` is called once no further block will be read. `pause` is the pause
+    after a block, relative to the time it took.
     """
 
     supply: RowSupply

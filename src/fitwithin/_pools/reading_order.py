@@ -30,29 +30,11 @@ class BlockIndex:
     Rows are numbered in this order. Those of a block lie side by side, class after class. The rows of one class in one
     block are a *cell*. The rest of a large block is a block of its own, with a later place than the first rows.
 
-    Parameters
-    ----------
-    cell_counts : array of int of shape (n_places, n_classes)
-        Rows of each class at each place; one column if the rows have no classes.
-    numbers : array of int, optional
-        Number in the data set of the block at each place. By default they count up.
-    held_counts : array of int of shape (n_places, n_classes, 2), optional
-        Validation and holdout rows in each cell, at its end; by default there are none.
-    rests : set of int
-        Numbers of blocks that are the rest of the one before.
-    n_given : int, optional
-        Blocks of X; those of X_val come after them. By default there are no others.
-
-    Attributes
-    ----------
-    training_counts : array of int of shape (n_places, n_classes)
-        Other rows of each cell.
-    heads : dict of int
-        The place of the first rows of a large block, by the place of the rest.
-    cell_starts : array of int of shape (n_places, n_classes)
-        Number of the first row of each cell.
-    row_starts : array of int of shape (n_places + 1,)
-        Number of the first row of each place, and the number of rows.
+    `cell_counts` are the rows of each class at each place, in one column if the rows have no classes; `held_counts` the
+    validation and holdout rows at the end of each cell, and `training_counts` the others. `cell_starts` and
+    `row_starts` are the numbers of the first row of each cell and of each place. `numbers` are the blocks' numbers in
+    the data set, and `rests` those of blocks that are the rest of the one before; `heads` is the place of the first
+    rows by that of the rest. The first `n_given` blocks are those of X; those of X_val come after them.
 
     Examples
     --------
@@ -141,18 +123,7 @@ def choose_reading_order(
 ) -> BlockIndex:
     """Return the order in which to read a data set: blocks at random, the rests of large ones last.
 
-    Parameters
-    ----------
-    found : TargetPass
-        Rows and classes of each block.
-    rng : numpy.random.Generator
-        Makes the order random.
-    rests : set of int
-        Blocks that are the rest of the one before.
-    is_shuffled : bool, default=False
-        Whether the rows lie in random order; then blocks are read one after the other.
-    n_given : int, optional
-        See `BlockIndex`.
+    Blocks of a shuffled data set are read one after the other. For `rests` and `n_given` see `BlockIndex`.
     """
     counts = found.count_cells()
     is_rest = np.isin(np.arange(len(counts)), list(rests))
@@ -167,19 +138,10 @@ def choose_reading_order(
 
 
 def choose_block_order(class_counts: Counts, rng: np.random.Generator, *, is_shuffled: bool = False) -> Places:
-    """Return the numbers of all blocks that have rows, in random order.
+    """Return the numbers of all blocks that have rows, in random order, or as they are if their rows are shuffled.
 
     If the classes are spread unevenly over the blocks, as in files that are sorted by class, the order is chosen so
     that the first blocks together have about the class proportions of all rows.
-
-    Parameters
-    ----------
-    class_counts : array of int of shape (n_blocks, n_classes)
-        Rows of each class in each block.
-    rng : numpy.random.Generator
-        Makes the order random.
-    is_shuffled : bool, default=False
-        Whether the rows lie in random order; then blocks are read one after the other.
 
     Examples
     --------

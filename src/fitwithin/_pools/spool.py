@@ -37,30 +37,9 @@ _ALIGNMENT_BYTES = 64
 class Spool:
     """Rows in files without a name, so that even a kill leaves nothing behind.
 
-    Parameters
-    ----------
-    layout : SpoolFormat
-        How features are written.
-    n_rows : int
-        Rows of the whole data set.
-    dtypes : dict of dtype
-        Type of each column that has a file of its own, such as "target".
-    folder : str or None
-        Where the files lie; None is the temporary folder.
-
-    Attributes
-    ----------
-    files : dict of int
-        Descriptors of the file of each column, and of the one of the "features".
-    columns : dict of array
-        The columns, mapped; complete as far as rows have been added.
-    bounds : list of int
-        Where the features lie of the blocks that were added, in bytes: the end of each, after 0.
-
-    Raises
-    ------
-    UserInputError
-        If the folder does not exist or cannot be written to.
+    `columns` are mapped, and complete as far as rows have been added. `files` are the descriptors of the file of each
+    column, and of the one of the "features". `bounds` tells where the features of the blocks that were added lie, in
+    bytes: the end of each, after 0. A folder that cannot be written to is a `UserInputError`.
     """
 
     def __init__(
@@ -80,24 +59,7 @@ class Spool:
         self.bounds = [0]
 
     def add(self, features: pa.Table, order: Rows, columns: Mapping[str, Array], first: int) -> None:
-        """Write the rows of a block.
-
-        Parameters
-        ----------
-        features : pyarrow.Table
-            The features of the block.
-        order : array of int
-            Its rows in the order in which to write them.
-        columns : dict of array
-            The values of each other column, in this order.
-        first : int
-            Number of the first row.
-
-        Raises
-        ------
-        UserInputError
-            If there is no room.
-        """
+        """Write the rows of a block in this order, from row number `first` on; the columns have it already."""
         with translate_spool_errors(self._folder):
             for name, values in columns.items():
                 body = np.ascontiguousarray(values.astype(self.columns[name].dtype, copy=False)).view(np.uint8).data
@@ -123,17 +85,7 @@ class Spool:
 
 @dataclass(frozen=True)
 class ArrayFormat:
-    """Rows of numbers of one type, one after the other, that reach the learner as a pandas frame.
-
-    Parameters
-    ----------
-    names : tuple of str
-        Names of the columns.
-    dtype : dtype
-        Their type.
-    as_array : bool, default=False
-        Whether the learner gets a NumPy array instead.
-    """
+    """Rows of numbers of one type, one after the other, that reach the learner as a pandas frame, or as an array."""
 
     names: tuple[str, ...]
     dtype: np.dtype[Any]
@@ -194,15 +146,7 @@ class ArrayReader:
 
 @dataclass(frozen=True, eq=False)
 class ArrowFormat:
-    """Rows of any types: each block is a stream of Arrow's format for files and messages.
-
-    Parameters
-    ----------
-    names : tuple of str
-        Names of the columns.
-    to_frame : callable
-        Makes the learner's frame of an Arrow table.
-    """
+    """Rows of any types: each block is a stream of Arrow's format, and `to_frame` makes the learner's frame of it."""
 
     row_bytes: ClassVar[int] = 0  # Rows differ in size.
     names: tuple[str, ...]
@@ -240,11 +184,11 @@ class ArrowReader:
 
         places = index.find_places(rows)
         by_place = np.argsort(places, kind="stable")
-        distinct, starts = np.unique(places[by_place], return_index=True)
-        groups = [rows[group] for group in np.split(by_place, starts[1:])]
+        starts = np.flatnonzero(np.diff(places[by_place], prepend=-1))
+        groups = np.split(rows[by_place], starts[1:])
         found = [
             (self._open(bounds[place], bounds[place + 1]), pa.array(group - index.row_starts[place]))
-            for place, group in zip(distinct.tolist(), groups, strict=True)
+            for place, group in zip(places[by_place[starts]].tolist(), groups, strict=True)
         ]
         order = np.argsort(by_place)
         # Column by column, so that there is never a second copy of more than one.

@@ -35,18 +35,10 @@ _MAX_KEPT_CLASSES = 32
 
 @dataclass(frozen=True, eq=False)
 class TargetPass:
-    """What the pass found.
+    """What the pass found: the rows of each block, and the labels, or the type of the values, without any rows.
 
-    Parameters
-    ----------
-    block_rows : array of int
-        Rows of each block.
-    target : Labels or Values
-        The labels, in the order of the data set, or the type of the values, without any rows.
-    groups : array of int or None, default=None
-        A number for the group of each row, in the order of the data set.
-    parts : array of uint8 or None, default=None
-        0 for a training row, 1 for a validation row, 2 for a holdout row; None without held-out rows.
+    `groups` are numbers for the group of each row, in the order of the data set. `parts` is 0 for a training row, 1 for
+    a validation row, 2 for a holdout row; None without held-out rows.
     """
 
     block_rows: npt.NDArray[np.int64]
@@ -93,21 +85,8 @@ class BlockTarget:
 def read_target(source: LabeledBlocks, *, regression: bool, check: Callable[[], None] = lambda: None) -> TargetPass:
     """Read the target, the weights and the groups of every block.
 
-    Parameters
-    ----------
-    source : LabeledBlocks
-        The data set.
-    regression : bool
-        Whether the target holds values instead of classes.
-    check : callable, optional
-        Called between blocks; may raise, for example at the deadline.
-
-    Raises
-    ------
-    UserInputError
-        If there are no rows, or a label, a value, a weight or a group is missing.
-    ValueError
-        If the labels are no classes, or there is only one class.
+    `check` is called between blocks, and may raise at the deadline. A `UserInputError` tells that there are no rows, or
+    that something is missing; a ValueError that the labels are no classes, or there is only one.
     """
     threads = ThreadPoolExecutor(_N_THREADS, thread_name_prefix="fitwithin-labels")
     read_block, blocks = partial(read_block_target, source, regression=regression), []

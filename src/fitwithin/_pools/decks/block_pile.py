@@ -49,23 +49,7 @@ class BlockPile:
     discarded, come from all blocks read so far, from each in proportion to its rows. So a block that was just read is
     drawn from first, until it has caught up. Once every block is read, rows are drawn evenly from all of them.
 
-    Parameters
-    ----------
-    supply : RowSupply
-        The rows that have been read.
-    rng : numpy.random.Generator
-        Draws them.
-    codes : array of int, optional
-        The class of each row that has been read.
-    class_counts : array of int, optional
-        Rows of each class.
-    costs : CostEstimates, optional
-        Knows the time left. By default it is unlimited.
-
-    Attributes
-    ----------
-    waited_seconds : float
-        Seconds spent on waiting for rows to be read.
+    `codes` are the classes of the rows that have been read, and `costs` knows the time left.
 
     Examples
     --------
