@@ -15,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from fitwithin import TimeConstrainedClassifier, TimeConstrainedSearch
 from fitwithin._core.cost import CostEstimates, CostModel, LearnerTraits
+from fitwithin._core.records import Estimate
 from fitwithin._session.forecast import LearningCurve
 from fitwithin.teachers._auto.simulation import SimulatedFit
 
@@ -33,6 +34,10 @@ def costs_of(seconds_per_row, **flags):
         cost.observe_fit(rows, seconds_per_row * rows, 0.0 if flags.get("knows_steps") else None)
         cost.observe_handover(rows, 0.0)
     return CostEstimates(cost=cost, **flags)
+
+
+def scored(value, error=0.01):
+    return Estimate(value, value - 1.96 * error, value + 1.96 * error)
 
 
 def rows_within(limit, known, deviations=0.0):
@@ -143,18 +148,40 @@ def test_a_learner_that_can_stop_early_gives_up_and_fits_what_ends():
     best_value=st.sampled_from([1.0, math.inf]),
 )
 def test_the_score_of_any_curve_is_finite_and_at_most_the_best_value(sizes, scores, wanted, best_value):
-    curve = LearningCurve(dict(zip(sizes, scores, strict=False)), scores[0], 0.01, best_value)
+    observed = [(rows, scored(score)) for rows, score in zip(sizes, scores, strict=False)]
+    curve = LearningCurve([*observed, (max(sizes), scored(scores[0]))], best_value)
 
-    score, low, high = curve.expect_any([float(wanted), 2.0 * wanted])
+    score, low, high = curve.expect([float(wanted), 2.0 * wanted])
 
     assert np.isfinite([score, low, high]).all()
     assert low <= score <= high <= best_value
 
 
 def test_the_interval_widens_with_the_distance_from_the_known_sizes():
-    curve = LearningCurve({1_000: 0.7, 4_000: 0.8}, 0.8, 0.01)
+    curve = LearningCurve([(1_000, scored(0.7)), (4_000, scored(0.8))])
 
-    widths = [high - low for _, low, high in (curve.expect_any([rows]) for rows in (4_000.0, 16_000.0, 64_000.0))]
+    widths = [high - low for _, low, high in (curve.expect([rows]) for rows in (4_000.0, 16_000.0, 64_000.0))]
 
     assert widths == sorted(widths)
     assert widths[0] == pytest.approx(2 * 1.645 * 0.01, rel=0.05)
+
+
+@pytest.mark.parametrize("exponent", [0.02, 0.5])
+def test_the_interval_holds_where_errors_hardly_fall_and_where_they_fall_fast(exponent):
+    def error(rows):
+        return 0.3 * (rows / 1_000) ** -exponent
+
+    curve = LearningCurve([(rows, scored(1 - error(rows))) for rows in (1_000, 4_000)])
+
+    _, low, high = curve.expect([32_000])
+
+    assert low < 1 - error(32_000) < high
+
+
+def test_a_flat_curve_promises_less_than_its_noise_suggests():
+    # Two scores of few rows differ by less than their errors.
+    noisy = LearningCurve([(1_000, scored(0.88, 0.03)), (4_000, scored(0.92, 0.03))]).expect([64_000])
+    exact = LearningCurve([(1_000, scored(0.88, 0.001)), (4_000, scored(0.92, 0.001))]).expect([64_000])
+
+    assert noisy[0] < exact[0]
+    assert noisy[1] < exact[1]
