@@ -73,7 +73,10 @@ def fit(way, scoring, target, tmp_path, backend="inline", **arguments):
         estimator = make(learner, **options)
     if way != "disk":
         return estimator.fit(X, TARGETS[target], **arguments)
-    return estimator.fit(write_blocks(X.assign(label=TARGETS[target]), tmp_path / "rows.parquet"), "label", **arguments)
+    rows = X.assign(label=TARGETS[target])
+    if "sample_weight" in arguments:
+        rows, arguments = rows.assign(weight=arguments["sample_weight"]), arguments | {"sample_weight": "weight"}
+    return estimator.fit(write_blocks(rows, tmp_path / "rows.parquet"), "label", **arguments)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -214,22 +217,46 @@ def test_validation_rows_without_a_weight_are_told_about(way, scoring):
 
 
 @pytest.mark.parametrize("scoring", [None, "f1_macro", "roc_auc", "balanced_accuracy"])
-@pytest.mark.parametrize("way", ["fit", "search"])
-def test_a_class_with_hardly_any_weight_is_told_about(way, scoring):
+@pytest.mark.parametrize("way", WAYS)
+def test_a_class_with_hardly_any_weight_is_told_about(way, scoring, tmp_path):
     y = TARGETS["two classes"]
     weights = (y == "yes").astype(float)
     weights[np.flatnonzero(y == "no")[:3]] = 1
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = fit(way, scoring, "two classes", None, sample_weight=weights)
+        model = fit(way, scoring, "two classes", tmp_path, sample_weight=weights)
 
     told = [str(warning.message) for warning in caught]
     assert re.match(r"Few rows have a sample_weight other than 0: 3 of [\d,]+ rows of the class no\. ", told[0])
     if scoring is None:
         assert model.score_estimate_ is not None
+    elif way == "disk":
+        # Its validation and holdout rows are random ones, which may lack the class.
+        assert len(told) == 2
     else:
         assert model.score_estimate_ is None
         assert "score_estimate_ is None: too few rows of the class no for an interval (1)." in told[1]
+
+
+def test_weights_of_rows_on_disk_are_counted_beside_those_of_x_val(tmp_path):
+    """Rows of X_val have the weight 1, whatever those of X have."""
+    y = TARGETS["two classes"]
+    weights = (y == "yes").astype(float)
+    weights[np.flatnonzero(y == "no")[:3]] = 1
+    given = {"X_val": X[:400].assign(label=y[:400], weight=1.0), "y_val": "label"}
+    with pytest.warns(UserWarning, match=r"3 of 1,974 rows of the class no\."):
+        fit("disk", None, "two classes", tmp_path, sample_weight=weights, **given)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("scoring", [None, "f1_macro", "neg_log_loss"])
+def test_predictions_of_another_type_than_the_labels_are_an_error(way, scoring, tmp_path, monkeypatch):
+    """Each of them would count as wrong, and the score would be 0 without a word."""
+    predict = DecisionTreeClassifier.predict
+    monkeypatch.setattr(DecisionTreeClassifier, "predict", lambda self, X: predict(self, X).astype(str))
+
+    with pytest.raises(ValueError, match=r"returned text, such as '\d', where the labels are numbers, such as \d"):
+        fit(way, scoring, "three classes", tmp_path)
 
 
 @pytest.mark.parametrize("teacher", ["auto", "tct", "double", "full"])

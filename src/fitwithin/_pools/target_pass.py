@@ -37,13 +37,15 @@ _MAX_KEPT_CLASSES = 32
 class TargetPass:
     """What the pass found: the rows of each block, and the labels, or the type of the values, without any rows.
 
-    `groups` are numbers for the group of each row, in the order of the data set. `parts` is 0 for a training row, 1 for
-    a validation row, 2 for a holdout row; None without held-out rows.
+    `groups` are numbers for the group of each row, in the order of the data set. `n_weighted` counts the rows of each
+    class in each block whose weight is not 0; None without weights. `parts` is 0 for a training row, 1 for a validation
+    row, 2 for a holdout row; None without held-out rows.
     """
 
     block_rows: npt.NDArray[np.int64]
     target: Target
     groups: Array | None = None
+    n_weighted: npt.NDArray[np.int64] | None = None
     parts: Array | None = None
 
     @property
@@ -73,12 +75,16 @@ class TargetPass:
 
 @dataclass(frozen=True, eq=False)
 class BlockTarget:
-    """The target of one block: its classes and the code of each row, which a regression has not; weights and groups."""
+    """The target of one block: its classes and the code of each row, which a regression has not; weights and groups.
+
+    `n_weighted` counts the rows of each class whose weight is not 0; it is None without weights.
+    """
 
     n_rows: int
     classes: Array
     codes: Array
     weight: float
+    n_weighted: Array | None = None
     groups: pa.ChunkedArray | None = None
 
 
@@ -121,7 +127,11 @@ def merge_targets(blocks: list[BlockTarget], weight: str | None, group: str | No
         check_classification_targets(np.repeat(classes, 2))
     refuse_single_class(classes, block_rows.sum())
     codes = np.concatenate([recode_labels(block.classes, block.codes, classes) for block in blocks])
-    return TargetPass(block_rows, Labels(classes, codes, count_codes(codes, len(classes))), groups)
+    n_weighted = None if weight is None else np.zeros((len(blocks), len(classes)), np.int64)
+    for number, block in enumerate(blocks):
+        if n_weighted is not None and block.n_weighted is not None:
+            n_weighted[number, recode_labels(block.classes, np.arange(len(block.classes)), classes)] = block.n_weighted
+    return TargetPass(block_rows, Labels(classes, codes, count_codes(codes, len(classes))), groups, n_weighted)
 
 
 def number_groups(blocks: Iterable[pa.ChunkedArray], name: str) -> Array:
@@ -148,14 +158,16 @@ def read_block_target(source: LabeledBlocks, number: int, *, regression: bool) -
 
 def summarize_target(table: pa.Table, target: str, weight: str | None = None, *, regression: bool) -> BlockTarget:
     """Return what is known of the target and the weights of one block."""
-    weight_sum = 0.0 if weight is None else float(read_values(table, weight).sum(dtype=np.float64))
+    weights = None if weight is None else read_values(table, weight)
+    weight_sum = 0.0 if weights is None else float(weights.sum(dtype=np.float64))
     column = table.column(target)
     _refuse_values(target, "missing", column.null_count)
     if regression:
         classes = codes = read_values(table, target)[:0]
     else:
         classes, codes = encode_labels(column, target)
-    return BlockTarget(table.num_rows, classes, codes, weight_sum)
+    n_weighted = None if regression or weights is None else count_codes(codes[weights != 0], len(classes))
+    return BlockTarget(table.num_rows, classes, codes, weight_sum, n_weighted)
 
 
 def read_values(table: pa.Table, name: str) -> Array:

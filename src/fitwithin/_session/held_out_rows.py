@@ -15,6 +15,7 @@ from fitwithin._core.target import Labels, count_codes, encode_integers, is_miss
 from fitwithin._pools.decks.deck import count_validation_rows
 from fitwithin._pools.decks.table_pile import sample_candidates, sample_stratified
 from fitwithin._pools.target_pass import TargetPass
+from fitwithin._session.inputs.fit_arguments import warn_of_weightless_classes
 
 Codes = npt.NDArray[np.integer[Any]]
 """The group of each row, as a number from 0 on without gaps."""
@@ -213,6 +214,12 @@ def hold_out_in_blocks(
         Whether the teacher would hold out random rows itself.
     """
     n_rows, rng = int(found.block_rows.sum()), np.random.default_rng(seed)
+    labels = found.target if isinstance(found.target, Labels) else None
+    if labels is not None and found.n_weighted is not None:
+        n_blocks = len(found.block_rows) - n_validation_blocks
+        codes = labels.codes[: found.block_rows[:n_blocks].sum()]
+        of_training = replace(labels, counts=count_codes(codes, len(labels.classes)))
+        warn_of_weightless_classes(of_training, found.n_weighted[:n_blocks].sum(axis=0))
     if not (n_validation_blocks or groups is not None or last):
         if not teacher_holds_out or n_rows < _SMALL_DATA_SET_ROWS:
             return found
@@ -220,7 +227,6 @@ def hold_out_in_blocks(
         n_holdout = max(n_validation, min(_MAX_ROWS, n_rows // _HOLDOUT_ONE_IN))
         rows = rng.choice(n_rows, n_validation + n_holdout, replace=False)
         return found.hold_out(rows[:n_validation], rows[n_validation:])
-    labels = found.target if isinstance(found.target, Labels) else None
     if not n_validation_blocks:
         held_out = hold_out_rows(n_rows, groups, labels, rng)
         return found.hold_out(held_out.validation, held_out.holdout)

@@ -241,6 +241,8 @@ def predict_exam(model: Any, rows: LabeledRows, scoring: Scoring, *, margins: bo
     predicted = answer("predict").ravel()
     if predicted.shape != rows.y.shape:
         raise ValueError(f"predict returned {predicted.shape[0]} predictions for {rows.y.shape[0]} rows.")
+    if not scoring.regression:
+        _refuse_other_labels(predicted, rows.y)
     part = ExamPredictions(model, predicted == rows.y, weights=rows.weights, clusters=rows.clusters)
     if not scoring.is_accuracy:
         by_method = {method: answer(method) for method in _list_methods(model, scoring.scorer)}
@@ -249,6 +251,16 @@ def predict_exam(model: Any, rows: LabeledRows, scoring: Scoring, *, margins: bo
     if unpredicted is None:
         return replace(part, margins=found_margins, is_predicted=np.ones(len(rows), np.bool_))
     return replace(part, margins=found_margins, is_predicted=~unpredicted.mask, problem=unpredicted.reason)
+
+
+def _refuse_other_labels(predicted: Array, y: Array) -> None:
+    """Raise a ValueError if a model predicts text where labels are numbers, or the other way: no answer is right."""
+    found, wanted = ("text" if isinstance(column[0], str) else "numbers" for column in (predicted, y))
+    if found != wanted:
+        raise ValueError(
+            f"predict returned {found}, such as {predicted[:1].tolist()[0]!r}, where the labels are {wanted}, such as "
+            f"{y[:1].tolist()[0]!r}: every prediction would count as wrong. Let it return labels as fit gets them."
+        )
 
 
 def _list_methods(model: Any, scorer: Scorer) -> list[str]:

@@ -57,6 +57,17 @@ def test_an_array_is_trained_on_with_every_row_in_its_place(dask_client, rows):
     assert clf.n_features_in_ == 10
 
 
+def test_a_class_with_hardly_any_weight_is_told_about(dask_client, frame):
+    weights = (frame["label"] == "low").astype(float)
+    weights[(frame["label"] == "high").idxmax()] = 1.0
+    numbers = frame[["a", "b", "c", "label"]].assign(weight=weights)
+
+    with pytest.warns(UserWarning, match=r"sample_weight other than 0: 1 of [\d,]+ rows of the class high\."):
+        make_classifier(dask_client, GaussianNB()).fit(
+            dd.from_pandas(numbers, npartitions=3), "label", sample_weight="weight"
+        )
+
+
 def test_a_frame_keeps_its_columns_types_and_weights(dask_client, frame):
     class Looking(GaussianNB):
         def fit(self, X, y, sample_weight=None):

@@ -19,7 +19,7 @@ from sklearn.utils.validation import column_or_1d, has_fit_parameter
 
 from fitwithin._core.cores import count_jobs
 from fitwithin._core.exceptions import join_names
-from fitwithin._core.target import Array, Labels, count_codes
+from fitwithin._core.target import Array, Labels
 from fitwithin._pools.tables import find_input_kind, read_texts, split_validation_frame, take_named_columns
 from fitwithin.backends import Backend, Inline, Process
 from fitwithin.teachers import ParallelTeacher, Teacher
@@ -157,9 +157,8 @@ def _validate_weights(sample_weight: Any, n_rows: int) -> Array:
     return weights
 
 
-def warn_of_weightless_classes(labels: Labels, weights: Array) -> None:
-    """Warn of classes in which nearly all rows have the weight 0; one in which all have it is left out on purpose."""
-    n_weighted = count_codes(labels.codes[weights != 0], len(labels.classes))
+def warn_of_weightless_classes(labels: Labels, n_weighted: Array) -> None:
+    """Warn of classes of which few rows have a weight other than 0; one of which none has is left out on purpose."""
     found = np.flatnonzero((n_weighted > 0) & (n_weighted < _MIN_WEIGHTED_SHARE * labels.counts))
     if len(found):
         names = join_names(

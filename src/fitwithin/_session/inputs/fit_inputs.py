@@ -18,7 +18,7 @@ from fitwithin._core.cost import CostEstimates, CostModel
 from fitwithin._core.exceptions import UserInputError
 from fitwithin._core.memory_model import MemoryModel
 from fitwithin._core.records import Estimate, Mask, Rows
-from fitwithin._core.target import Labels, Values, refuse_several_targets
+from fitwithin._core.target import Labels, Values, count_codes, refuse_several_targets
 from fitwithin._pools.block_pool import BlockPool, HoldOut
 from fitwithin._pools.pool import Pool, StackedTable, TablePool, knows_fitted_values_only
 from fitwithin._pools.tables import describe_table, find_input_kind, is_frame, is_text_array
@@ -238,7 +238,8 @@ def open_table(estimator: Any, given: FitArguments, params: Mapping[str, Any]) -
     row_params, fit_params = fit_arguments.split_fit_params(params, len(target.column))
     weights = row_params.get("sample_weight")
     if isinstance(target, Labels) and weights is not None and not weights.all():
-        fit_arguments.warn_of_weightless_classes(target, weights)
+        n_weighted = count_codes(target.codes[weights != 0], len(target.classes))
+        fit_arguments.warn_of_weightless_classes(target, n_weighted)
     return TablePool(features, target, row_params), fit_params
 
 
