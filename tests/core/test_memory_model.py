@@ -9,7 +9,7 @@ from fitwithin._core.memory_model import MemoryModel
 MB = 1_000_000
 
 
-def after(*fits, limit=None, before=100 * MB):
+def after(*fits, limit=10**12, before=100 * MB):
     """The model after fits of so many rows and bytes."""
     memory = MemoryModel(limit)
     for rows, peak in fits:

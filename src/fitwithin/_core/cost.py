@@ -226,7 +226,7 @@ class CostEstimates:
         self._knows_steps = can_stop_early and knows_steps
         self.killable = killable
         self.cost = cost or CostModel()
-        self.memory = memory or MemoryModel()
+        self.memory = memory
         self._budget = budget
 
     def for_other_learner(
@@ -234,7 +234,8 @@ class CostEstimates:
     ) -> CostEstimates:
         """Return the cost estimates of another learner, with the same deadline and memory limit."""
         settings = {"can_stop_early": can_stop_early, "knows_steps": knows_steps, "killable": self.killable}
-        return CostEstimates(self._budget, CostModel(traits), **settings, memory=MemoryModel(self.memory.limit))
+        memory = None if self.memory is None else MemoryModel(self.memory.limit)
+        return CostEstimates(self._budget, CostModel(traits), **settings, memory=memory)
 
     @property
     def seconds_left(self) -> float:
@@ -321,7 +322,7 @@ class CostEstimates:
 
     def largest_lesson_rows(self, most: int) -> int:
         """Return the rows of the largest lesson, up to `most`, whose predicted memory is within the memory limit."""
-        return self.memory.largest_rows(most)
+        return most if self.memory is None else self.memory.largest_rows(most)
 
     @property
     def may_try_again(self) -> bool:

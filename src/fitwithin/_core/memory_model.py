@@ -38,7 +38,7 @@ class MemoryModel:
     82
     """
 
-    def __init__(self, limit: int | None = None) -> None:
+    def __init__(self, limit: int) -> None:
         self.limit = limit
         self._peaks: dict[int, int] = {}
         self._fixed = math.inf
@@ -80,11 +80,9 @@ class MemoryModel:
 
     def fits(self, rows: int) -> bool:
         """Whether a lesson of this size is expected to stay within the limit; True if nothing is known."""
-        if self.limit is None:
-            return True
         predicted = self.predict(rows)
         return rows <= self._rows_cap and (predicted is None or predicted <= self.limit)
 
     def largest_rows(self, most: int) -> int:
         """Return the rows of the largest lesson, up to `most`, that is expected to stay within the limit."""
-        return most if self.limit is None else bisect_left(range(1, most + 1), True, key=lambda n: not self.fits(n))
+        return bisect_left(range(1, most + 1), True, key=lambda n: not self.fits(n))

@@ -106,7 +106,9 @@ class LearnerLoop:
         if candidate is None and self._selector.best is None:
             raise failure
         if current is not None and isinstance(failure, OutOfMemory):
-            self.session.costs_of(current.lesson).memory.observe_stop(len(current.lesson.rows))
+            memory = self.session.costs_of(current.lesson).memory
+            if memory is not None:
+                memory.observe_stop(len(current.lesson.rows))
         self.abandon_round()
 
     def abandon_round(self) -> None:
@@ -121,7 +123,7 @@ class LearnerLoop:
         """Fit a model and examine it, as one request; a first model is saved before its exams."""
         costs, n_rows = self.session.costs_of(lesson), len(lesson.rows)
         memory = costs.memory
-        if memory.limit is not None and not memory.fits(n_rows):
+        if memory is not None and not memory.fits(n_rows):
             raise OutOfMemory(max(memory.predict(n_rows) or 0, memory.limit + 1), memory.limit)
         self._announce("training on", n_rows, lesson.candidate)
         fit_seconds = costs.fit_seconds(n_rows) if costs.cost.fits.n_sizes else None
@@ -155,7 +157,8 @@ class LearnerLoop:
             report = self.runner.fit(rows, batch=lesson.batch, exams=exams, limits=lesson.limits, learner=learner)
         self.tracker.add_fit(report)
         costs = self.session.costs_of(lesson)
-        costs.memory.observe_fit(len(rows), report.peak_memory, report.memory_before)
+        if costs.memory is not None:
+            costs.memory.observe_fit(len(rows), report.peak_memory, report.memory_before)
         skipped_seconds = report.skipped_seconds * (costs.cost.traits.later_step_cost if report.gave_up else 1.0)
         seconds = report.fit_seconds + skipped_seconds
         is_guess = report.was_cut_short and not costs.knows_steps
@@ -188,7 +191,8 @@ class LearnerLoop:
     def _note_exam(self, exam: Exam, report: ExamReport) -> Answers:
         current, rows = self.tracker.open_round, exam.rows[: len(report.wrong)]
         costs, seconds = self.session.costs_of(current.lesson), report.handover_seconds + report.exam_seconds
-        costs.memory.observe_exam(len(current.lesson.rows), report.peak_memory)
+        if costs.memory is not None:
+            costs.memory.observe_exam(len(current.lesson.rows), report.peak_memory)
         costs.cost.observe_exam(len(rows), seconds, current.n_rows_trained)
         self.tracker.add_exam(rows, report, exam.purpose)
         self._selector.note_problem(current.n_rows_trained, len(rows), report.score, report.problem)

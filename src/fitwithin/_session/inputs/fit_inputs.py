@@ -108,7 +108,7 @@ class FitInputs:
             can_stop_early=self.settings.early_stopping is not None,
             knows_steps=knows_steps(self.learner),
             killable=runner.killable,
-            memory=MemoryModel(self.settings.memory_limit),
+            memory=None if self.settings.memory_limit is None else MemoryModel(self.settings.memory_limit),
         )
         selector = ModelSelector(
             self.teacher.returns,
