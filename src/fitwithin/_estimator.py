@@ -26,15 +26,10 @@ from fitwithin._core.rounds import OnRound
 from fitwithin._core.target import Array
 from fitwithin._pools.tables import convert_arrow, find_input_kind, read_texts, split_scored_frame
 from fitwithin._presets import make_preset
+from fitwithin._session import fingerprint
 from fitwithin._session.checkpoint import Checkpoint, open_checkpoint, read_stored_seconds
 from fitwithin._session.experience import Experience
-from fitwithin._session.fingerprint import (
-    Fingerprint,
-    describe_fit,
-    describe_learner,
-    learner_types,
-    list_not_comparable,
-)
+from fitwithin._session.fingerprint import Fingerprint
 from fitwithin._session.fit_state import FitState
 from fitwithin._session.forecast import ForecastMixin
 from fitwithin._session.inputs.fit_arguments import FitArguments, Validation, clone_learner, find_backend, find_teacher
@@ -227,21 +222,20 @@ class TimeConstrainedEstimator(ReportMixin, ForecastMixin, MetaEstimatorMixin, B
 
     def _describe_learners(self, own_learner: Any) -> Fingerprint:
         """Return what must be equal of the learners in a resumed fit."""
-        return describe_learner(own_learner)
+        return fingerprint.describe_learner(own_learner)
 
     def _find_past(
         self, inputs: FitInputs, checkpoint: Checkpoint | None, budget: Budget
     ) -> tuple[FitState | None, Budget]:
         """Return the fit to resume, in memory or in the checkpoint, and a budget that counts its seconds."""
-        fingerprint = inputs.fingerprint
-        stored = None
-        if checkpoint is not None and fingerprint is not None:
-            facts = describe_fit(self, inputs.learner, inputs.pool, budget.seconds)
-            stored = checkpoint.begin(fingerprint, facts, learner_types(inputs.learner))
+        given, stored = inputs.fingerprint, None
+        if checkpoint is not None and given is not None:
+            facts = fingerprint.describe_fit(self, inputs.learner, inputs.pool, budget.seconds)
+            stored = checkpoint.begin(given, facts, fingerprint.learner_types(inputs.learner))
         kept: tuple[Fingerprint, FitState] | None = getattr(self, "_kept_state", None)
-        if not self.warm_start or kept is None or kept[0] != fingerprint:
+        if not self.warm_start or kept is None or kept[0] != given:
             return stored, budget
-        unclear = list_not_comparable(kept[0])
+        unclear = fingerprint.list_not_comparable(kept[0])
         if unclear:
             warnings.warn(
                 f"warm_start has no effect: {join_names(unclear)} cannot be compared with that of the last fit.",

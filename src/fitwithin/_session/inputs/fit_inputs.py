@@ -22,16 +22,10 @@ from fitwithin._core.target import Labels, Values, count_codes, refuse_several_t
 from fitwithin._pools.block_pool import BlockPool, HoldOut
 from fitwithin._pools.pool import Pool, StackedTable, TablePool, knows_fitted_values_only
 from fitwithin._pools.tables import describe_table, find_input_kind, is_frame, is_text_array
+from fitwithin._session import held_out_rows
 from fitwithin._session.fingerprint import Fingerprint, describe_training
 from fitwithin._session.fit_state import FitState
-from fitwithin._session.held_out_rows import (
-    HeldOutRows,
-    hold_out_by_class,
-    hold_out_in_blocks,
-    hold_out_random_rows,
-    hold_out_rows,
-    hold_out_second_table,
-)
+from fitwithin._session.held_out_rows import HeldOutRows
 from fitwithin._session.inputs import fit_arguments
 from fitwithin._session.inputs.fit_arguments import MAX_SEED, FitArguments, can_resume
 from fitwithin._session.result import SessionResult
@@ -185,11 +179,11 @@ def _hold_out_rows(
         table, held_out = open_validation_table(estimator, given, training, rng)
         pool = training.add_validation_rows(table)
     elif given.groups is not None or given.validation == "last":
-        held_out = hold_out_rows(len(training), given.groups, labels, rng)
+        held_out = held_out_rows.hold_out_rows(len(training), given.groups, labels, rng)
     elif labels is not None and getattr(inputs.teacher, "validates", False) and not settings.scoring.is_accuracy:
         # A rare class must not be missing among them, for the sake of the metric.
         strata = training.find_strata() if isinstance(training, TablePool) else labels
-        held_out = hold_out_by_class(strata or labels, rng)
+        held_out = held_out_rows.hold_out_by_class(strata or labels, rng)
     fingerprint: Fingerprint | None = None
     if can_resume(estimator):
         described, groups = estimator._describe_learners(own_learner), None if held_out is None else held_out.groups
@@ -201,7 +195,7 @@ def _hold_out_rows(
                 "Leave out early_stopping_rounds; the fit ends in time all the same.",
             )
         # A last fit cannot have them: the learner would not know when to stop.
-        held_out = replace(held_out or hold_out_random_rows(len(pool), rng), can_refit=False)
+        held_out = replace(held_out or held_out_rows.hold_out_random_rows(len(pool), rng), can_refit=False)
         rows = pool.read(held_out.validation[:_MAX_VALIDATION_SET])
         settings = replace(settings, fit_params=add_validation_set(settings.fit_params, rows.X, rows.y))
     return replace(inputs, pool=pool, settings=settings, fingerprint=fingerprint, held_out=held_out)
@@ -253,7 +247,7 @@ def open_data_set(
     # A fit that resumes must give the same rows the same numbers, whatever its random state.
     seed = 0 if can_resume(estimator) else int(check_random_state(estimator.random_state).randint(MAX_SEED))
     is_last, validates = given.validation == "last", getattr(teacher, "validates", False)
-    hold_out = partial(hold_out_in_blocks, seed=seed, last=is_last, teacher_holds_out=validates)
+    hold_out = partial(held_out_rows.hold_out_in_blocks, seed=seed, last=is_last, teacher_holds_out=validates)
     pool = open_pool(rows, regression=estimator._regression, seed=seed, hold_out=hold_out)
     validate_data(estimator, pool.X, reset=True, skip_check_array=True)
     row_params, fit_params = fit_arguments.split_fit_params(others, len(pool))
@@ -303,7 +297,7 @@ def open_validation_table(
             f"X_val holds values of type {X_val.dtype}, which do not fit into the type of X, {X.dtype}. "
             "Convert one of them."
         )
-    held_out = hold_out_second_table(len(training), X_val.shape[0], rng)
+    held_out = held_out_rows.hold_out_second_table(len(training), X_val.shape[0], rng)
     if X_val.shape[0] != len(y_val):
         raise ValueError(
             f"X_val has {X_val.shape[0]} rows and y_val {len(y_val)}; expected one entry of y_val for each row."
