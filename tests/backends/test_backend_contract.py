@@ -13,6 +13,7 @@ import pytest
 
 from fitwithin._core.budget import Budget
 from fitwithin.backends import FitSettings, Inline, LearnerDied, Process
+from fitwithin.backends._process import subprocesses
 from fitwithin.backends._process.connection import Request
 from fitwithin.backends._process.fork_host import ForkServerHandle, fork_servers
 from fitwithin.backends._process.spawn_host import WorkerHandle
@@ -132,8 +133,9 @@ def test_the_global_random_state_is_the_same_with_a_seed_and_differs_between_rou
 
 @pytest.mark.slow
 @pytest.mark.parametrize("handle", [ForkServerHandle, WorkerHandle])
-def test_an_idle_process_ends_by_itself_and_is_reaped(handle):
-    idle = handle(idle_seconds=0.1)
+def test_an_idle_process_ends_by_itself_and_is_reaped(handle, monkeypatch):
+    monkeypatch.setattr(subprocesses, "IDLE_SECONDS", 0.1)
+    idle = handle()
     pid = idle._process.pid
 
     gone = wait_until(lambda: not psutil.pid_exists(pid), seconds=30)

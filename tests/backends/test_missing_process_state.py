@@ -1,6 +1,7 @@
 """A program without a working folder, a temporary folder or its environment: `fit` works, or says what is missing."""
 
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -142,4 +143,4 @@ def test_a_program_that_embeds_python_is_told_what_is_missing(monkeypatch):
     monkeypatch.setattr(sys, "executable", "")
 
     with pytest.raises(RuntimeError, match=r"sys\.executable=''.*backend='inline'"):
-        start_interpreter("worker")
+        start_interpreter("worker", socket.socket())

@@ -26,23 +26,20 @@ class FitReport:
     ----------
     handover_seconds, fit_seconds : float
         Seconds to bring the rows to the learner, and to train.
-    skipped_seconds : float, default=0.0
+    skipped_seconds : float
         Seconds that training would still have taken when it was stopped early.
-    peak_memory, memory_before : int or None, default=None
-        Most bytes of anonymous memory that the learner and its children took during the fit, and those right
-        before it; None if they are unknown.
-    setup_seconds : float or None, default=None
-        Seconds of `fit_seconds` until the first step, which no signal can stop; None for a learner whose steps are
-        unknown.
-    steps, planned_steps : int or None, default=None
-        Steps that were done, and those of a complete fit, at most; None for a learner whose steps are unknown, and for
-        a fit without limits.
-    gave_up : bool, default=False
-        Whether it ended after a few steps because of `FitLimits.give_up_over`.
-    model_bytes : int or None, default=None
-        Size of the model if it is saved; None if it is unknown.
-    exams : tuple of ExamReport, default=()
-        The results of the requested exams; none if it gave up.
+    peak_memory, memory_before : int or None
+        Most bytes of anonymous memory that the learner and its children took during the fit, and those before it.
+    setup_seconds : float or None
+        Seconds of `fit_seconds` until the first step, which no signal can stop; None if the steps are unknown.
+    steps, planned_steps : int or None
+        Steps that were done, and those of a complete fit, at most; None if unknown, and for a fit without limits.
+    gave_up : bool
+        Whether it ended after a few steps because of `FitLimits.give_up_over`; it then has no exams.
+    model_bytes : int or None
+        Size of the model if it is saved.
+    exams : tuple of ExamReport
+        The results of the requested exams.
     """
 
     handover_seconds: float
@@ -75,16 +72,16 @@ class ExamReport:
         Seconds to bring the rows to the model, and to predict and score them.
     margins : array of float or None
         Difference between the probabilities of each row's two most probable classes, if requested.
-    peak_memory : int or None, default=None
-        Most bytes of anonymous memory since the start of the last fit; None if they are unknown.
-    score : Estimate or None, default=None
+    peak_memory : int or None
+        Most bytes of anonymous memory since the start of the last fit.
+    score : Estimate or None
         Score over these rows, for every purpose but "mistakes".
-    influence : array of float or None, default=None
+    influence : array of float or None
         What each row, or each resample of them, adds to the error of the score, for the purposes "score" and
-        "validation"; see `Answers`. None if the metric does not allow it.
-    problem : str or None, default=None
+        "validation", if the metric allows it; see `Answers`.
+    problem : str or None
         Why the score, or the ends of its interval, are unknown, for a warning.
-    unpredicted : Unpredicted or None, default=None
+    unpredicted : Unpredicted or None
         Those of the rows that the model could not predict. They are wrong, and no part of the score.
     """
 
@@ -151,8 +148,7 @@ class FitSettings:
     early_stopping : callable or None
         Fits the learner so that it can be stopped early; None if it cannot.
     memory_limit : int or None
-        Bytes of anonymous memory that the learner and its children may take; None for no limit. With several
-        learners, this is the limit of each.
+        Bytes of anonymous memory that each learner and its children may take; None for no limit.
     n_jobs : int
         Learners that run at the same time: that of the runner, and those of ``n_jobs - 1`` siblings.
     other_learners : tuple of estimator
@@ -227,8 +223,8 @@ class Runner(Protocol):
     - `LearnerDied`, if the learner's process ends without an exception. The text says how, such as
       "it was killed by SIGSEGV". The next `fit` starts a new process.
     - `OutOfMemory`, if the learner and its children take more than `FitSettings.memory_limit`. A
-      killable runner watches them and stops them first; the next `fit` starts a new process. A runner
-      that cannot stop its learner reports the memory, and the session plans by it.
+      killable runner stops them first; the next `fit` starts a new process. A runner that cannot stop
+      its learner reports the memory, and the session plans by it.
 
     Every other exception is an error of the backend, and ends the session. Models that were saved
     before any of these exceptions can still be loaded.
@@ -288,8 +284,8 @@ class Runner(Protocol):
         exams : sequence of Exam, optional
             Exams of the new model.
         limits : FitLimits, optional
-            Seconds after which to stop the learner, to kill it, or to give up. A killable runner raises `LearnerDied`
-            after `kill_after`, also in later calls until the next `fit`; others ignore it.
+            A killable runner raises `LearnerDied` after `kill_after`, also in later calls until the next `fit`; others
+            ignore it.
         learner : estimator, optional
             The learner to train, not fitted; by default the one of `prepare`.
         """

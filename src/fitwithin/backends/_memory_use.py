@@ -55,10 +55,7 @@ def read_memory_use(pid: int) -> MemoryUse | None:
 
 
 def read_exact_memory(pid: int) -> int:
-    """Return the anonymous memory of a process, pages that several processes share divided among them.
-
-    It takes a few milliseconds for each GB. Where the system cannot tell, it is the plain memory.
-    """
+    """Return the anonymous memory of a process, shared pages divided among those that share them; some ms for a GB."""
     with contextlib.suppress(OSError), open(f"/proc/{pid}/smaps_rollup", "rb") as file:
         return sum(int(number) << 10 for number in _EXACT_FIELD.findall(file.read()))
     memory = read_memory_use(pid)
@@ -204,10 +201,7 @@ class MemoryWatch:
         self.peak = max(self.peak or 0, self._now, own.peak_resident - self._file_backed)
 
     def find_blocks(self) -> frozenset[str]:
-        """Return the blocks of shared memory that the processes have, or had, mapped; others than those of before.
-
-        A kill waits for this: for some microseconds, or some milliseconds if there are blocks that it does not know.
-        """
+        """Return the new blocks of shared memory that the processes have, or had, mapped; some ms for unknown ones."""
         new = list_shared_blocks() - self._others_blocks - self._blocks
         if new:
             self._blocks |= find_mapped_blocks(new, [self.pid, *find_descendants(self.pid)])

@@ -50,8 +50,6 @@ def fit_lightgbm(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: 
     """
     from lightgbm.callback import EarlyStopException
 
-    others = dict(params)
-    callbacks = list(others.pop("callbacks", None) or [])
     timer = StepTimer(stop_signal, learner.get_params()["n_estimators"])
 
     def begin_steps(env: Any) -> None:
@@ -65,14 +63,14 @@ def fit_lightgbm(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: 
     # LightGBM reads these from the functions.
     begin_steps.before_iteration = True  # type: ignore[attr-defined]
     stop_in_time.order = _LIGHTGBM_CALLBACK_ORDER  # type: ignore[attr-defined]
-    learner.fit(X, y, callbacks=[*callbacks, begin_steps, stop_in_time], **others)
+    callbacks = [*(params.get("callbacks") or []), begin_steps, stop_in_time]
+    learner.fit(X, y, **{**params, "callbacks": callbacks})
 
 
 def fit_xgboost(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
     """Fit XGBoost and check the time before every iteration but the first.
 
-    XGBoost appends its own callbacks, such as early stopping: they would miss the last iteration if ours stopped after
-    it.
+    Its own callbacks, such as early stopping, come last: they would miss an iteration after which ours stopped.
     """
     from xgboost.callback import TrainingCallback
 
@@ -101,21 +99,19 @@ def fit_catboost(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: 
         def after_iteration(self, info: Any) -> bool:
             return timer.finish_step()
 
-    others = dict(params)
-    learner.fit(X, y, callbacks=[*(others.pop("callbacks", None) or []), StopCatBoost()], **others)
+    learner.fit(X, y, **{**params, "callbacks": [*(params.get("callbacks") or []), StopCatBoost()]})
 
 
 def fit_gradient_boosting(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
     """Fit gradient boosting and check the time in its monitor after every stage."""
-    others = dict(params)
-    user_monitor = others.pop("monitor", None)
     timer = StepTimer(stop_signal, learner.n_estimators)
+    user_monitor = params.get("monitor")
 
     def monitor(stage: int, model: Any, local_variables: Any) -> bool:
         user_stops = user_monitor is not None and bool(user_monitor(stage, model, local_variables))
         return user_stops or not timer.finish_step()
 
-    learner.fit(X, y, monitor=monitor, **others)
+    learner.fit(X, y, **{**params, "monitor": monitor})
 
 
 def fit_hist_gradient_boosting(
@@ -150,11 +146,9 @@ def fit_hist_gradient_boosting(
 
 
 def _uses_own_early_stopping(learner: Any, X: Any, params: Mapping[str, Any]) -> bool:
-    """Return whether histogram boosting stops early by its own rule.
-
-    With validation rows it is left to scikit-learn, which may refuse them: version 1.9 differs from its documentation.
-    """
+    """Return whether histogram boosting stops early by its own rule."""
     if params.get("X_val") is not None or params.get("y_val") is not None:
+        # scikit-learn may refuse these: version 1.9 differs from its documentation.
         return True
     if learner.early_stopping == "auto":
         return bool(np.shape(X)[0] > _AUTO_EARLY_STOPPING_ROWS)
@@ -167,10 +161,7 @@ def fit_forest(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Ma
 
 
 def fit_bagging(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
-    """Fit bagging in several calls, like a forest; it has the members of a plain fit, or the first of them.
-
-    `n_estimators` becomes the number of members, because `predict` divides by it.
-    """
+    """Fit bagging in several calls, like a forest; it has the members of a plain fit, or the first of them."""
     seeds: list[int] = []
 
     def fit() -> None:
@@ -178,6 +169,7 @@ def fit_bagging(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: M
         seeds.extend(getattr(learner, "_seeds", ()))
 
     _add_members(learner, stop_signal, fit)
+    # `predict` divides by it.
     learner.n_estimators = len(learner.estimators_)
     if seeds:
         # `estimators_samples_` draws the rows of each member from this private attribute. A call leaves only the seeds
@@ -186,10 +178,7 @@ def fit_bagging(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: M
 
 
 def _add_members(learner: Any, stop_signal: StopSignal, fit: Callable[[], object]) -> None:
-    """Fit with more and more members: one per job, then as many as take half of the time left.
-
-    Every call checks all rows again, and cannot be stopped.
-    """
+    """Fit with more and more members; every call checks all rows again, and cannot be stopped."""
     if must_fit_in_one_call(learner, learner.n_estimators):
         fit()
         stop_signal.finish_setup()

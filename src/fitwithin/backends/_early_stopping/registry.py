@@ -146,10 +146,7 @@ class _KnownLearner:
 def fit_pipeline(
     learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any], *, inner_fit: EarlyStoppingFit
 ) -> None:
-    """Fit the pipeline by its own `fit`, and stop its last step as if it stood alone.
-
-    Caching, metadata routing and callbacks work as in a plain fit. The steps before the last cannot be stopped.
-    """
+    """Fit the pipeline by its own `fit`, as metadata routing asks, and stop its last step as if it stood alone."""
     last = learner.steps[-1][1]
 
     @functools.wraps(last.fit)

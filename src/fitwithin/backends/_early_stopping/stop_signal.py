@@ -155,12 +155,11 @@ class StepTimer:
     """
 
     def __init__(self, stop_signal: StopSignal, max_steps: int = 0) -> None:
+        self.is_stopped = False
         self._stop_signal = stop_signal
         self._max_steps = max_steps
-        self._n_steps = 0
-        self._n_timed_steps = 0
+        self._n_steps = self._n_timed_steps = 0
         self._estimates_setup = False
-        self.is_stopped = False
         self._left_at_start: float | None = None
         self._left_before = 0.0
 

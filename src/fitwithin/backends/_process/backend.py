@@ -82,10 +82,7 @@ class Process:
 
 
 class ProcessRunner:
-    """Run one learner in a process of its own.
-
-    The runner that this one is a sibling of, `first`, owns the host, the rows, and the process that writes models.
-    """
+    """Run one learner in a process of its own; `first` has the host, the rows and the writer of all its siblings."""
 
     killable = True
 
@@ -175,9 +172,9 @@ class ProcessRunner:
             exam_requests = tuple(_share_exam(shared, exam) for exam in exams)
             if batch is None and self._has_grown:
                 self._end_learner()
-            start_seconds = -self._budget.elapsed()
+            started = self._budget.elapsed()
             worker = self._learner or self._start_learner()
-            start_seconds += self._budget.elapsed()
+            start_seconds = self._budget.elapsed() - started
         if limits.stop_after is not None:
             limits = replace(limits, stop_after=limits.stop_after - (self._budget.elapsed() - start))
         self._watch.begin(limits.kill_after)
@@ -192,13 +189,12 @@ class ProcessRunner:
             start_seconds += self._budget.elapsed() - posted
         report, self._warnings, n_bytes = self._request(None)
         self._resting_bytes.append(n_bytes)
-        handover_seconds = self._budget.elapsed() - start - report.fit_seconds
-        if self._first is not None:
+        if self._first is None:
             # The session knows that the first fit of all waits for a process, and expects this of no other.
-            handover_seconds = max(0.0, handover_seconds - start_seconds)
+            start_seconds = 0.0
         return replace(
             report,
-            handover_seconds=handover_seconds,
+            handover_seconds=max(0.0, self._budget.elapsed() - start - start_seconds - report.fit_seconds),
             peak_memory=self._watch.peak,
             memory_before=self._watch.before,
             exams=() if report.gave_up else tuple(self._finish_exam(None, self._budget.elapsed()) for _ in exams),

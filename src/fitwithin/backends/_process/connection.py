@@ -75,10 +75,10 @@ class ErrorReply:
     def to_exception(self) -> BaseException:
         """Return the learner's exception, or a RuntimeError with its text if it could not be pickled."""
         try:
-            error = pickle.loads(self.pickled_error)
+            error: BaseException = pickle.loads(self.pickled_error)
         except Exception:
             return RuntimeError(self.text)
-        return error if isinstance(error, BaseException) else RuntimeError(self.text)
+        return error
 
 
 @dataclass(frozen=True)
@@ -100,10 +100,7 @@ def wait_readable(descriptor: int, timeout: float | None) -> bool:
 
 
 class Channel:
-    """Send and receive whole messages over a stream socket, pickled, with a time-out on every wait.
-
-    Descriptors of files can travel with a message.
-    """
+    """Send and receive whole messages over a stream socket, pickled, with a time-out on every wait."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
@@ -118,12 +115,9 @@ class Channel:
         """Send a message with descriptors of files; raise TimeoutError, or OSError if the other side is gone."""
         body = pickle.dumps(message, protocol=5)
         self._connection.settimeout(None if timeout is None else max(timeout, MIN_TIMEOUT_SECONDS))
-        header = _LENGTH.pack(len(body))
-        if descriptors:
-            sent = socket.send_fds(self._connection, [header], descriptors)
-            header = header[sent:]
-        self._connection.sendall(header)
-        self._connection.sendall(body)
+        content = memoryview(_LENGTH.pack(len(body)) + body)
+        sent = socket.send_fds(self._connection, [content], descriptors) if descriptors else 0
+        self._connection.sendall(content[sent:])
 
     def receive(self, timeout: float | None = None) -> Any:
         """Return the next message; raise TimeoutError as `poll` waits, or EOFError if the other side is gone."""
@@ -186,10 +180,9 @@ class WorkerConnection(ABC):
         self._lock = threading.Lock()
 
     def ask(self, request: Request | None, files: Sequence[SharedFile] = ()) -> Any:
-        """Send a request, with the descriptors of files, and return the result.
+        """Send a request, and return its result; without a request, the next result of the last one.
 
-        Without a request, return the next result of one that has several. Raises TimeoutError at the deadline,
-        OutOfMemory if the watch sees too much, LearnerRaised, or LearnerDied.
+        Raise TimeoutError at the deadline, OutOfMemory if the watch sees too much, LearnerRaised, or LearnerDied.
         """
         if request is not None:
             self.post(request, files)
@@ -228,26 +221,26 @@ class WorkerConnection(ABC):
                 # The deadline goes by the budget's clock, which a study pauses.
                 self.budget.raise_if_spent()
 
-    def kill(self) -> None:
-        """Kill the worker at once, from any thread: a request that another one waits for raises LearnerDied."""
+    def kill(self) -> frozenset[str]:
+        """Kill the worker at once, from any thread: a request that another one waits for raises LearnerDied.
+
+        Return its blocks of shared memory, which the system no longer tells once it was killed.
+        """
         with self._lock:
             # After the end another process may get the pid.
-            if self._channel.fileno() >= 0:
-                self._find_blocks()
-                self._kill()
+            if self._channel.fileno() < 0:
+                return frozenset()
+            blocks = frozenset() if self.watch is None else self.watch.find_blocks()
+            self._kill()
+            return blocks
 
     def end(self) -> None:
         """Kill the worker and everything that it started, without waiting for it, and close the connection."""
+        blocks = self.kill()
         with self._lock:
             if self._channel.fileno() >= 0:
-                blocks = self._find_blocks()
-                self._kill()
                 self._channel.close()
                 self._clean_up(blocks)
-
-    def _find_blocks(self) -> frozenset[str]:
-        """Return the blocks of shared memory that the worker has; the system no longer tells once it was killed."""
-        return frozenset() if self.watch is None else self.watch.find_blocks()
 
     @abstractmethod
     def _describe_end(self, timeout: float) -> str | None:

@@ -63,15 +63,13 @@ class ForkHost:
         channel = Channel(ours)
         try:
             # Waiting for the lock ends at the deadline at the latest, as does what the other thread does meanwhile.
-            with self._lock:
+            with theirs, self._lock:
                 pid = self._fork([theirs.fileno(), *(file.fd for file in files)], budget)
                 server = self._server
             channel.send(setup, budget.remaining())
         except BaseException:
             channel.close()
             raise
-        finally:
-            theirs.close()
         return ForkedWorker(server, channel, pid, budget)
 
     def _fork(self, descriptors: list[int], budget: Budget) -> int:
@@ -137,26 +135,19 @@ class ForkServerGone(Exception):
 
 
 class ForkServerHandle:
-    """The parent's handle on one fork server, which ends itself after `idle_seconds` without a session.
+    """The parent's handle on one fork server, which ends itself if it stays idle; several threads may use it."""
 
-    Several threads may use it.
-    """
-
-    def __init__(self, idle_seconds: float = subprocesses.IDLE_SECONDS) -> None:
+    def __init__(self) -> None:
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         # A server that takes no commands must not hold up its parent.
         self.control.setblocking(False)
         self._lock = threading.Lock()
         self._mark = secrets.token_hex(8)
         try:
-            self._process = subprocesses.start_interpreter(
-                "fork_server", theirs.fileno(), idle_seconds, pass_fds=(theirs.fileno(),), mark=self._mark
-            )
+            self._process = subprocesses.start_interpreter("fork_server", theirs, self._mark)
         except BaseException:
             self.control.close()
             raise
-        finally:
-            theirs.close()
         self._answers: deque[Answer] = deque(maxlen=_KEPT_ANSWERS)
         # The first answer says that it has started.
         self._n_answers = self._n_sent = self._import_number = 0
@@ -252,10 +243,7 @@ class ForkServerHandle:
 
     @contextlib.contextmanager
     def _counting(self) -> Iterator[None]:
-        """Give the server up if a command or an answer may not be counted, as after an interrupt.
-
-        Answers would go to other commands, in every later session of the program.
-        """
+        """Give the server up if a command or an answer may not be counted: answers would go to other commands."""
         if self._is_lost:
             raise ForkServerGone
         try:

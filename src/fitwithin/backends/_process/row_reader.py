@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,9 @@ from fitwithin.backends._process.shared_memory import MappedFile, SharedColumn, 
 
 # How many bits of each 16-bit number are set. NumPy 1.26 cannot count bits.
 _BIT_COUNTS = np.unpackbits(np.arange(2**16, dtype=np.uint16).view(np.uint8).reshape(-1, 2), axis=1).sum(1, np.uint8)
+
+LoadBlock = Callable[[int], Any]
+"""Loads the block at this offset."""
 
 
 @dataclass(frozen=True)
@@ -134,9 +138,13 @@ class RowReader:
 
     def read(self, selection: RowSelection) -> LabeledRows:
         """Return the selected rows; whatever the learner writes into them, the next reading sees the pool's."""
-        return self._read(selection, _LoadedBlocks(self._files), None)
+        return self._read(selection, self._cached_loader(), None)
 
-    def _read(self, selection: RowSelection, blocks: _LoadedBlocks, index: BlockIndex | None) -> LabeledRows:
+    def _cached_loader(self) -> LoadBlock:
+        """Return what loads each block of a table once for one exam, or one fit, which may write into it."""
+        return functools.cache(functools.partial(load_pickle, self._files[-1]))
+
+    def _read(self, selection: RowSelection, load_block: LoadBlock, index: BlockIndex | None) -> LabeledRows:
         columns = [
             column.open(file, selection.stop)[selection.index]
             for column, file in zip(self._layout.columns, self._files, strict=False)
@@ -145,7 +153,7 @@ class RowReader:
         row_params = dict(zip(self._layout.row_params, others, strict=False))
         numbers = selection.positions if index is None or self._spool is not None else others[len(row_params)]
         return LabeledRows(
-            self._features(selection, columns, blocks),
+            self._features(selection, columns, load_block),
             self._layout.target.decode(target),
             row_params,
             None if index is None else index.find_clusters(numbers, target),
@@ -155,10 +163,10 @@ class RowReader:
         """Yield the selected rows piece by piece; a range at once if there is time, because that copies nothing."""
         n_rows = len(selection)
         size = n_rows if isinstance(selection.index, slice) else rows_per_piece(self._row_bytes())
-        blocks = _LoadedBlocks(self._files)
+        load_block = self._cached_loader()
         for piece in split_exam(n_rows, size, seconds):
             # Only an interval needs the blocks that the rows come from.
-            yield self._read(selection.take(piece), blocks, self._layout.index)
+            yield self._read(selection.take(piece), load_block, self._layout.index)
 
     def _row_bytes(self) -> int:
         if self._mapped is not None:
@@ -167,39 +175,24 @@ class RowReader:
             return self._layout.spool.row_bytes
         return sum(column.row_bytes for column in self._layout.columns)
 
-    def _features(self, selection: RowSelection, columns: list[Array], blocks: _LoadedBlocks) -> Any:
+    def _features(self, selection: RowSelection, columns: list[Array], load_block: LoadBlock) -> Any:
         if self._mapped is not None:
             return self._mapped[selection.index]
         if self._spool is not None and self._layout.index is not None:
             return self._spool.read(selection.positions, self._layout.index, selection.blocks)
-        return blocks.read(selection) if selection.blocks else columns[-1]
+        return _read_blocks(selection, load_block) if selection.blocks else columns[-1]
 
 
-class _LoadedBlocks:
-    """Blocks of a table, loaded once for all pieces of one exam, or for one fit.
-
-    They are not kept for longer: a learner may have written into them.
-    """
-
-    def __init__(self, files: tuple[int, ...]) -> None:
-        self._files = files
-        self._tables: dict[int, Any] = {}
-
-    def read(self, selection: RowSelection) -> Any:
-        """Return the selected rows as one table."""
-        positions = selection.positions
-        parts, found = [], []
-        for block in selection.blocks:
-            here = np.flatnonzero((positions >= block.first) & (positions < block.first + block.n_rows))
-            if len(here):
-                parts.append(self._take(block, positions[here] - block.first))
-                found.append(here)
-        order = np.concatenate(found)
-        table = concatenate(parts)
-        return table if is_contiguous(order) else take_rows(table, np.argsort(order))
-
-    def _take(self, block: RowBlock, rows: Rows) -> Any:
-        if block.offset not in self._tables:
-            self._tables[block.offset] = load_pickle(self._files[-1], block.offset)
-        table = self._tables[block.offset]
-        return table if np.array_equal(rows, np.arange(block.n_rows)) else take_rows(table, rows)
+def _read_blocks(selection: RowSelection, load_block: LoadBlock) -> Any:
+    """Return the selected rows as one table."""
+    positions = selection.positions
+    parts, found = [], []
+    for block in selection.blocks:
+        here = np.flatnonzero((positions >= block.first) & (positions < block.first + block.n_rows))
+        if len(here):
+            part, rows = load_block(block.offset), positions[here] - block.first
+            parts.append(part if np.array_equal(rows, np.arange(block.n_rows)) else take_rows(part, rows))
+            found.append(here)
+    order = np.concatenate(found)
+    table = concatenate(parts)
+    return table if is_contiguous(order) else take_rows(table, np.argsort(order))

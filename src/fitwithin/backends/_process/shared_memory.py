@@ -39,11 +39,8 @@ _MFD_CLOEXEC = 1  # from linux/memfd.h
 
 
 def _create_anonymous_file() -> int:
-    """Return the descriptor of a new file without a name, in memory if possible.
-
-    Builds of Python for old systems lack `os.memfd_create` even where the C library has it. Without it, the file lies
-    in the temporary folder, and is removed from it at once.
-    """
+    """Return the descriptor of a new file without a name, in memory if possible, or else in the temporary folder."""
+    # Builds of Python for old systems lack `os.memfd_create` even where the C library has it.
     with contextlib.suppress(AttributeError):
         descriptor: int = ctypes.CDLL(None).memfd_create(b"fitwithin", _MFD_CLOEXEC)
         if descriptor >= 0:
@@ -53,10 +50,7 @@ def _create_anonymous_file() -> int:
 
 
 class SharedFile:
-    """A file that this process writes and a learner's process maps: a new one without a name, or one that is open.
-
-    It is gone with its last owner: even a kill leaves nothing behind.
-    """
+    """A file that this process writes and a learner maps: a new one, gone with its last owner, or an open one."""
 
     fd = -1
 
@@ -116,20 +110,19 @@ class SharedColumn:
 
 
 class PickledObject:
-    """An object, pickled by cloudpickle; its arrays are not copied before they are written.
-
-    Unpickling takes the types, classes and functions in `kinds`. Without its arrays it has `body_bytes`.
-    """
+    """An object, pickled by cloudpickle; its arrays are not copied before they are written."""
 
     def __init__(self, value: Any) -> None:
         buffers: list[pickle.PickleBuffer] = []
         body = io.BytesIO()
         pickler = _KindPickler(body, protocol=5, buffer_callback=buffers.append)
+        # Names of the types, classes and functions that it takes to unpickle it.
         self.kinds: set[str] = set()
         pickler.kinds = self.kinds
         pickler.dump(value)
         self._parts = [body.getbuffer(), *(buffer.raw() for buffer in buffers)]
         self.n_bytes = sum(part.nbytes for part in self._parts)
+        # Without the arrays.
         self.body_bytes = self._parts[0].nbytes
 
     def write(self, fd: int, offset: int = 0, before_write: Callable[[], None] = lambda: None) -> int:

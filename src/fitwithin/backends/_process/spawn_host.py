@@ -30,25 +30,16 @@ _IMPORT_ORDER_SECONDS = 0.01
 class WorkerHandle(WorkerConnection):
     """The parent's handle on a spawned worker, and its connection; see `worker` for the worker itself.
 
-    The worker inherits its end of a socket pair, which no other process can reach.
-
-    Parameters
-    ----------
-    idle_seconds : float
-        Seconds without a session after which the worker ends itself.
+    The worker inherits its end of a socket pair, which no other process can reach. It ends itself if it stays idle.
     """
 
-    def __init__(self, idle_seconds: float = subprocesses.IDLE_SECONDS) -> None:
+    def __init__(self) -> None:
         ours, theirs = socket.socketpair()
-        with theirs:
-            descriptor = theirs.fileno()
-            try:
-                self._process = subprocesses.start_interpreter(
-                    "worker", descriptor, idle_seconds, pass_fds=(descriptor,)
-                )
-            except OSError:
-                ours.close()
-                raise
+        try:
+            self._process = subprocesses.start_interpreter("worker", theirs)
+        except OSError:
+            ours.close()
+            raise
         super().__init__(Channel(ours), self._process.pid)
 
     @property

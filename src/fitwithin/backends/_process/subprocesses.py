@@ -12,6 +12,7 @@ import pickletools
 import re
 import signal
 import site
+import socket
 import subprocess
 import sys
 import sysconfig
@@ -75,29 +76,25 @@ def import_modules(search_path: list[str], modules: list[str]) -> None:
             importlib.import_module(module)
 
 
-def start_interpreter(
-    module: str, *arguments: object, pass_fds: tuple[int, ...] = (), mark: str = ""
-) -> subprocess.Popen[bytes]:
-    """Run `main` of a module of this package in a new interpreter, which inherits descriptors; see `MARK_VARIABLE`.
-
-    Every user of the machine can read the arguments, which are written as Python.
-    """
-    if not sys.executable:
-        raise RuntimeError(
-            f"Got sys.executable={sys.executable!r}; expected the path of Python, to start the learner's process. Set "
-            "sys.executable, which programs that embed Python leave empty, or use backend='inline'."
-        )
+def start_interpreter(module: str, connection: socket.socket, mark: str = "") -> subprocess.Popen[bytes]:
+    """Run `main` of a module of this package in a new interpreter, which takes the socket; see `MARK_VARIABLE`."""
     program = (
         f"import sys; sys.path[:] = {module_search_path()!r}; "
-        f"from {__package__}.{module} import main; main(*{arguments!r})"
+        f"from {__package__}.{module} import main; main({connection.fileno()}, {IDLE_SECONDS})"
     )
-    process = subprocess.Popen(
-        [sys.executable, *interpreter_flags(), "-c", program],
-        stdin=subprocess.DEVNULL,
-        pass_fds=pass_fds,
-        start_new_session=True,
-        env={**({} if "OMP_WAIT_POLICY" in os.environ else OPENMP_VARIABLES), **os.environ, MARK_VARIABLE: mark},
-    )
+    with connection:
+        if not sys.executable:
+            raise RuntimeError(
+                f"Got sys.executable={sys.executable!r}; expected the path of Python, to start the learner's process. "
+                "Set sys.executable, which programs that embed Python leave empty, or use backend='inline'."
+            )
+        process = subprocess.Popen(
+            [sys.executable, *interpreter_flags(), "-c", program],
+            stdin=subprocess.DEVNULL,
+            pass_fds=(connection.fileno(),),
+            start_new_session=True,
+            env={**({} if "OMP_WAIT_POLICY" in os.environ else OPENMP_VARIABLES), **os.environ, MARK_VARIABLE: mark},
+        )
     # An idle process may end by itself at any time; without a wait it would stay as a zombie.
     threading.Thread(target=process.wait, name="fitwithin-reaper", daemon=True).start()
     return process
@@ -195,8 +192,7 @@ def remove_loky_semaphores(pid: int) -> None:
 class ProcessState:
     """The global settings of a program that a learner may depend on.
 
-    The learner's process may have started before they changed, and a lesson may change them, so they are set anew
-    before each lesson.
+    They are set anew before each lesson: they, or a lesson, may have changed them since the process started.
     """
 
     search_path: list[str]
@@ -282,8 +278,7 @@ def _read_umask() -> int | None:
 def find_modules(pickled_learner: bytes) -> list[str]:
     """Return the installed modules that a pickled learner needs and that are loaded here.
 
-    Modules of the user's own may change between two fits, so each learner's process imports them
-    anew. Most of what they import in turn is installed, and is worth importing ahead.
+    Modules of the user's own may change between two fits. What they import in turn is worth importing ahead.
 
     Examples
     --------

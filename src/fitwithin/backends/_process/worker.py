@@ -135,10 +135,7 @@ class Worker:
         return report, caught, 0 if memory is None else memory.now
 
     def _measure_model(self, fit_seconds: float) -> int | None:
-        """Return the size of the newest model; None if that takes long, or if it cannot be pickled, as saving will say.
-
-        It is pickled for that; arrays are not copied.
-        """
+        """Pickle the newest model for its size; return None if that takes long, or fails, as saving will."""
         if self._pickle_seconds > _MAX_PICKLE_SHARE * fit_seconds:
             return None
         start = time.monotonic()
@@ -182,9 +179,9 @@ class Worker:
 
     def load(self) -> tuple[float, set[str]]:
         """Load a saved model, and forget it: a test. Return the seconds, and the modules that this imported."""
-        self._keep_file(self._channel.take_descriptor())
+        file = self._take_file()
         known = set(sys.modules)
-        _, seconds = _load_model(self._loaded_files[-1])
+        _, seconds = _load_model(file)
         return seconds, sys.modules.keys() - known
 
     def adopt(self) -> None:
@@ -210,14 +207,14 @@ class Worker:
         """Write a saved model to a skops file; return the types in it that must be trusted by name."""
         from fitwithin._core.model_file import dump_model
 
-        self._keep_file(self._channel.take_descriptor())
-        return dump_model(load_pickle(self._loaded_files[-1]), Path(path))
+        return dump_model(load_pickle(self._take_file()), Path(path))
 
-    def _keep_file(self, file: int) -> None:
-        """Hold the newest model files open, so that the parent is not the last owner, for whom freeing takes long."""
-        self._loaded_files.append(file)
-        while len(self._loaded_files) > _KEPT_FILES:
+    def _take_file(self) -> int:
+        """Return a model file that came, and hold it open, so that the parent is not the one that frees it, slowly."""
+        self._loaded_files.append(self._channel.take_descriptor())
+        if len(self._loaded_files) > _KEPT_FILES:
             os.close(self._loaded_files.pop(0))
+        return self._loaded_files[-1]
 
     def _unpickle_learner(self) -> tuple[Any, FitSettings]:
         pair: tuple[Any, FitSettings] = pickle.loads(self._setup.pickled_learner)
@@ -268,11 +265,7 @@ def _make_error_reply(error: Exception) -> ErrorReply:
 
 
 def become_first_oom_choice() -> None:
-    """Have Linux end this process, or one that it starts, before any other when memory runs out.
-
-    It holds for the whole machine and for a memory group alike: the kernel chooses among the processes of the group
-    that is full. Every process may do this to itself, and its children inherit it. Other systems have no such choice.
-    """
+    """Have Linux end this process, or one that it starts, before any other when memory runs out; others cannot."""
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write(_FIRST_OOM_CHOICE)
 
