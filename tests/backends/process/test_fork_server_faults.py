@@ -5,7 +5,6 @@ import os
 import pickle
 import resource
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -18,9 +17,10 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from fitwithin import LearnerFailedWarning, NoModelInTime, TimeConstrainedClassifier
+from fitwithin._core.budget import Budget
 from fitwithin.backends import LearnerDied, LearnerRaised, Process
 from fitwithin.backends._process import fork_host, subprocesses
-from fitwithin.backends._process.connection import Request
+from fitwithin.backends._process.connection import Channel, Request
 from fitwithin.backends._process.fork_host import ForkServerGone, ForkServerHandle, fork_servers
 from fitwithin.teachers import TCT
 from fitwithin.testing import AwkwardClassifier
@@ -66,7 +66,7 @@ def test_a_stopped_server_does_not_outlive_the_program(server):
     assert wait_until(lambda: has_ended(server))
 
 
-@pytest.mark.parametrize("end", [(socket, "send_fds"), (pickle, "loads")], ids=["command", "answer"])
+@pytest.mark.parametrize("end", [(Channel, "send"), (pickle, "loads")], ids=["command", "answer"])
 def test_a_server_whose_messages_were_not_counted_for_an_interrupt_is_not_used_again(server, end, monkeypatch):
     handle = fork_servers.take()
 
@@ -78,7 +78,7 @@ def test_a_server_whose_messages_were_not_counted_for_an_interrupt_is_not_used_a
         call = getattr(*end)
         patch.setattr(*end, interrupt_after)
         with pytest.raises(KeyboardInterrupt):
-            handle.receive(60.0 if handle.send(Request("end_session")) else 0.0)
+            handle.ask(Request("end_session"), Budget(60))
     fork_servers.give_back(handle)
 
     assert wait_until(lambda: has_ended(server))
@@ -92,7 +92,7 @@ def hanging(tmp_path, monkeypatch):
     (tmp_path / "endless.py").write_text("import time; time.sleep(3600)")
     monkeypatch.syspath_prepend(tmp_path)
     handle = ForkServerHandle()
-    handle.receive(60.0)
+    assert wait_until(lambda: handle.alive and not handle.owes_answer)
     handle.import_modules(["endless"])
     yield handle
     handle.close()

@@ -25,11 +25,8 @@ from fitwithin.backends._process.subprocesses import EXIT_STATUS_SECONDS, Proces
 MIN_TIMEOUT_SECONDS = 0.001
 """Shortest time-out of a socket: zero would mean "do not wait", which raises BlockingIOError and not TimeoutError."""
 
-MAX_DESCRIPTORS = 253
+_MAX_DESCRIPTORS = 253
 """Descriptors that one message can carry: the kernel's limit."""
-
-MAX_CONTROL_BYTES = 1 << 20
-"""Largest message on the fork server's control socket, which carries one packet a message."""
 
 _LENGTH = struct.Struct("!Q")
 
@@ -79,16 +76,6 @@ class ErrorReply:
         except Exception:
             return RuntimeError(self.text)
         return error
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The fork server has started, or has carried out a command: what its method returned, or why it failed."""
-
-    value: Any = None
-    # The workers' temporary folder, to remove it if the server is killed.
-    folder: str = ""
-    error: str = ""
 
 
 def wait_readable(descriptor: int, timeout: float | None) -> bool:
@@ -149,7 +136,7 @@ class Channel:
         """Read what has come; raise EOFError if the other side is gone."""
         flags = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
         try:
-            piece, descriptors, _, _ = socket.recv_fds(self._connection, _READ_BYTES, MAX_DESCRIPTORS, flags)
+            piece, descriptors, _, _ = socket.recv_fds(self._connection, _READ_BYTES, _MAX_DESCRIPTORS, flags)
         except ConnectionError:
             piece, descriptors = b"", []
         if not piece:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import pickle
 import secrets
 import shutil
 import socket
 import subprocess
 import threading
 import time
-from collections import deque
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import psutil
 
@@ -20,10 +19,9 @@ from fitwithin._core.exceptions import LearnerDied
 from fitwithin.backends._memory_use import read_memory_use
 from fitwithin.backends._process import subprocesses
 from fitwithin.backends._process.connection import (
-    MAX_CONTROL_BYTES,
     MIN_TIMEOUT_SECONDS,
-    Answer,
     Channel,
+    ErrorReply,
     Request,
     WorkerConnection,
     WorkerSetup,
@@ -35,10 +33,7 @@ _PATIENCE_SECONDS = 10.0
 """Seconds that a fork server may owe an answer before the next session takes another one."""
 
 _POLL_SECONDS = 0.02
-"""Longest wait for an answer of the fork server: another thread may read it, which wakes this one up by chance."""
-
-_KEPT_ANSWERS = 100
-"""Newest answers that are kept: many more than the threads that wait for one."""
+"""Seconds between two looks at the budget, which another thread may stop, while the fork server is waited for."""
 
 
 class ForkHost:
@@ -74,16 +69,23 @@ class ForkHost:
 
     def _fork(self, descriptors: list[int], budget: Budget) -> int:
         with contextlib.suppress(ForkServerGone):
-            return self._server.fork(descriptors, budget)
+            return self._ask_for_worker(descriptors, budget)
         # The server ended because it had been idle for too long, just before this command, or it was killed. Other
         # threads may still wait for its workers.
         self._former_servers.append(self._server)
         self._server = ForkServerHandle()
         try:
             self._server.import_modules(self._modules)
-            return self._server.fork(descriptors, budget)
+            return self._ask_for_worker(descriptors, budget)
         except ForkServerGone:
             raise LearnerDied("no process could be started for it") from None
+
+    def _ask_for_worker(self, descriptors: list[int], budget: Budget) -> int:
+        answer = self._server.ask(Request("fork_worker", (len(descriptors) - 1,)), budget, descriptors)
+        if isinstance(answer, ErrorReply):
+            raise LearnerDied(f"no process could be started for it: {answer.text}")
+        pid, self._server.folder = answer
+        return int(pid)
 
     def close(self) -> None:
         """Have the server clean up, without waiting for it, and keep it for the next session."""
@@ -126,8 +128,8 @@ class ForkedWorker(WorkerConnection):
         if read_memory_use(self.pid) is not None:
             return None
         budget = Budget(min(subprocesses.EXIT_STATUS_SECONDS, self.budget.remaining()))
-        description: str | None = self._server.ask(Request("describe_end", (self.pid,)), budget).value
-        return description
+        description = self._server.ask(Request("describe_end", (self.pid,)), budget)
+        return description if isinstance(description, str) else None
 
 
 class ForkServerGone(Exception):
@@ -138,29 +140,31 @@ class ForkServerHandle:
     """The parent's handle on one fork server, which ends itself if it stays idle; several threads may use it."""
 
     def __init__(self) -> None:
-        self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        # A server that takes no commands must not hold up its parent.
-        self.control.setblocking(False)
+        ours, theirs = socket.socketpair()
+        self._channel = Channel(ours)
+        # Held while an answer is waited for, so that it goes to the command that it belongs to.
         self._lock = threading.Lock()
         self._mark = secrets.token_hex(8)
         try:
             self._process = subprocesses.start_interpreter("fork_server", theirs, self._mark)
         except BaseException:
-            self.control.close()
+            self._channel.close()
             raise
-        self._answers: deque[Answer] = deque(maxlen=_KEPT_ANSWERS)
-        # The first answer says that it has started.
-        self._n_answers = self._n_sent = self._import_number = 0
+        # Answers that are still to come, and those of them up to that of the last import; the first is to the start.
+        self._n_owed = self._n_owed_to_import = 1
         self._owing_since = time.monotonic()
+        self._newest_answer: Any = None
         self._is_lost = False
+        # That of the workers' temporary files, to remove it if the server is killed.
+        self.folder = ""
 
     @property
     def alive(self) -> bool:
         """Whether the server can still be used."""
-        if self._is_lost or self._process.poll() is not None or self.control.fileno() < 0:
+        if self._is_lost or self._process.poll() is not None or self._channel.fileno() < 0:
             return False
         try:
-            while self.owes_answer and self.receive(0.0):
+            while self.owes_answer and self._receive(0.0):
                 pass
         except ForkServerGone:
             return False
@@ -171,7 +175,7 @@ class ForkServerHandle:
     @property
     def owes_answer(self) -> bool:
         """Whether the server is still starting, or at work for a command."""
-        return self._n_answers <= self._n_sent
+        return self._n_owed > 0
 
     @property
     def _is_stopped(self) -> bool:
@@ -184,62 +188,60 @@ class ForkServerHandle:
             # There is no descriptor left to find out with.
             return False
 
-    def _wait_for_answer(self, number: int, budget: Budget) -> Answer:
-        """Return the answer to a command; raise TimeoutError, or ForkServerGone if the server was stopped."""
-        next_check = time.monotonic() + subprocesses.PROCESS_POLL_SECONDS
-        while self._n_answers <= number:
+    def import_modules(self, modules: list[str]) -> None:
+        """Have the server import modules; raise ForkServerGone."""
+        self.send(Request("import_modules", (subprocesses.module_search_path(), modules)))
+        self._n_owed_to_import = self._n_owed
+
+    def ask(self, command: Request, budget: Budget, descriptors: Sequence[int] = ()) -> Any:
+        """Send a command and return its answer; raise TimeoutError, or ForkServerGone if the server was stopped."""
+        while not self._lock.acquire(timeout=_POLL_SECONDS):
             budget.raise_if_spent()
-            self.receive(min(budget.remaining(), _POLL_SECONDS))
+        try:
+            # A command that would come too late is not sent.
+            self._await_answers(budget)
+            self._send(command, descriptors)
+            self._await_answers(budget)
+            return self._newest_answer
+        finally:
+            self._lock.release()
+
+    def _await_answers(self, budget: Budget) -> None:
+        next_check = time.monotonic() + subprocesses.PROCESS_POLL_SECONDS
+        while self.owes_answer:
+            budget.raise_if_spent()
+            self._receive(min(budget.remaining(), _POLL_SECONDS))
             if time.monotonic() >= next_check:
                 # Importing a large library may take long, and would take as long in another server.
                 if self._is_stopped:
                     raise ForkServerGone
                 next_check = time.monotonic() + subprocesses.PROCESS_POLL_SECONDS
+
+    def send(self, command: Request) -> None:
+        """Send a command, and do not wait for its answer; raise ForkServerGone."""
         with self._lock:
-            return self._answers[number - self._n_answers]
+            self._send(command)
 
-    def import_modules(self, modules: list[str]) -> None:
-        """Have the server import modules; raise ForkServerGone."""
-        self._import_number = self.send(Request("import_modules", (subprocesses.module_search_path(), modules)))
-
-    def ask(self, command: Request, budget: Budget, descriptors: Sequence[int] = ()) -> Answer:
-        """Send a command and return the answer; raise TimeoutError, or ForkServerGone."""
-        return self._wait_for_answer(self.send(command, descriptors), budget)
-
-    def fork(self, descriptors: list[int], budget: Budget) -> int:
-        """Start a worker with these descriptors and return its pid; raise TimeoutError, LearnerDied, ForkServerGone."""
-        self._wait_for_answer(self._n_sent, budget)
-        answer = self.ask(Request("fork_worker"), budget, descriptors)
-        if answer.value is None:
-            raise LearnerDied(f"no process could be started for it: {answer.error}")
-        return int(answer.value)
-
-    def send(self, command: Request, descriptors: Sequence[int] = ()) -> int:
-        """Send a command, do not wait for its answer, and return its number; raise ForkServerGone."""
-        with self._lock:
-            if not self.owes_answer:
-                self._owing_since = time.monotonic()
-            with self._counting():
-                socket.send_fds(self.control, [pickle.dumps(command)], list(descriptors))
-                self._n_sent += 1
-            return self._n_sent
-
-    def receive(self, timeout: float) -> bool:
-        """Read the server's next answer, and return whether there is one; raise ForkServerGone."""
-        if not wait_readable(self.control.fileno(), max(timeout, MIN_TIMEOUT_SECONDS)):
-            return False
-        with self._lock:
-            # Another thread may be faster.
-            if not wait_readable(self.control.fileno(), 0):
-                return False
-            with self._counting():
-                body = self.control.recv(MAX_CONTROL_BYTES)
-                if not body:
-                    raise ForkServerGone
-                self._answers.append(pickle.loads(body))
-                self._n_answers += 1
+    def _send(self, command: Request, descriptors: Sequence[int] = ()) -> None:
+        if not self.owes_answer:
             self._owing_since = time.monotonic()
-            return True
+        with self._counting():
+            # A server that takes no commands must not hold up its parent.
+            self._channel.send(command, 0.0, descriptors)
+            self._n_owed += 1
+
+    def _receive(self, timeout: float) -> bool:
+        """Read the server's next answer, and return whether there is one; raise ForkServerGone."""
+        if not (self._channel.has_message or wait_readable(self._channel.fileno(), timeout)):
+            return False
+        with self._counting():
+            if not self._channel.poll(0.0):
+                return False
+            self._newest_answer = self._channel.receive()
+            self._n_owed -= 1
+            self._n_owed_to_import -= 1
+        self._owing_since = time.monotonic()
+        return True
 
     @contextlib.contextmanager
     def _counting(self) -> Iterator[None]:
@@ -250,18 +252,18 @@ class ForkServerHandle:
             yield
         except BaseException as error:
             self._is_lost = True
-            if isinstance(error, OSError):
+            if isinstance(error, (OSError, EOFError)):
                 raise ForkServerGone from error
             raise
 
     def close(self) -> None:
         """End the server; it takes every descendant with it, or else this process kills them."""
         # One that is stopped or hangs in an import would stay for ever, and hold this program's standard output open.
-        if self._process.poll() is None and (not self.alive or self._n_answers <= self._import_number):
+        if self._process.poll() is None and (not self.alive or self._n_owed_to_import > 0):
             subprocesses.kill_descendants(self._process.pid)
             self._process.kill()
             self._is_lost = True
-        self.control.close()
+        self._channel.close()
         if not self._is_lost and self._process.poll() is None:
             return
         # A server that was killed could not clean up.
@@ -272,8 +274,7 @@ class ForkServerHandle:
             if (process.info["environ"] or {}).get(subprocesses.MARK_VARIABLE) == self._mark:
                 with contextlib.suppress(psutil.Error):
                     process.kill()
-        if self._answers:
-            shutil.rmtree(self._answers[-1].folder, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 fork_servers: subprocesses.ProcessCache[ForkServerHandle] = subprocesses.ProcessCache(ForkServerHandle)

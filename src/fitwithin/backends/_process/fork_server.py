@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import pickle
 import shutil
 import signal
 import socket
@@ -26,13 +25,10 @@ import psutil
 from fitwithin.backends._memory_use import remove_abandoned_blocks
 from fitwithin.backends._process import subprocesses
 from fitwithin.backends._process.connection import (
-    MAX_CONTROL_BYTES,
-    MAX_DESCRIPTORS,
-    Answer,
     Channel,
+    ErrorReply,
     Request,
     describe_exit,
-    wait_readable,
 )
 from fitwithin.backends._process.worker import become_first_oom_choice, flush_output, serve
 
@@ -55,8 +51,7 @@ def main(descriptor: int, idle_seconds: float) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     for name in _IGNORED_SIGNALS:
         signal.signal(name, signal.SIG_IGN)
-    with socket.socket(fileno=descriptor) as control:
-        ForkServer(control, idle_seconds).run()
+    ForkServer(Channel(socket.socket(fileno=descriptor)), idle_seconds).run()
     # Taking down an interpreter with all these libraries takes long on a busy machine, and none of them was used.
     _exit_now(0)
 
@@ -64,7 +59,7 @@ def main(descriptor: int, idle_seconds: float) -> None:
 class ForkServer:
     """Carry out the commands of the parent's `ForkServerHandle`, and end after `idle_seconds` without a session."""
 
-    def __init__(self, control: socket.socket, idle_seconds: float) -> None:
+    def __init__(self, control: Channel, idle_seconds: float) -> None:
         self._control = control
         # The end of the parent closes the socket, unless a fork of the parent holds it open.
         self._parent_pid = os.getppid()
@@ -77,7 +72,7 @@ class ForkServer:
     def run(self) -> None:
         """Carry out commands until it is time to end."""
         try:
-            self._answer()
+            self._answer(None)
             while self._handle_command():
                 pass
         finally:
@@ -86,32 +81,30 @@ class ForkServer:
     def _handle_command(self) -> bool:
         """Wait for the next command and carry it out; False when it is time to end."""
         timeout = subprocesses.PROCESS_POLL_SECONDS if self._in_session else self._idle_seconds
-        if not wait_readable(self._control.fileno(), timeout):
-            return self._in_session and os.getppid() == self._parent_pid
         try:
-            body, descriptors, _, _ = socket.recv_fds(self._control, MAX_CONTROL_BYTES, MAX_DESCRIPTORS)
-        except ConnectionError:
-            body, descriptors = b"", []
-        if not body:
+            if not self._control.poll(timeout):
+                return self._in_session and os.getppid() == self._parent_pid
+            command: Request = self._control.receive()
+        except EOFError:
             return False
         try:
-            command: Request = pickle.loads(body)
-            self._answer(getattr(self, command.method)(*command.arguments, *descriptors))
+            self._answer(getattr(self, command.method)(*command.arguments))
         except OSError as refusal:
-            self._answer(error=str(refusal))
+            self._answer(ErrorReply(b"", str(refusal), ""))
         return True
 
-    def _answer(self, value: Any = None, error: str = "") -> None:
+    def _answer(self, value: Any) -> None:
         with contextlib.suppress(OSError):
-            self._control.send(pickle.dumps(Answer(value, self._folder, error)))
+            self._control.send(value)
 
     def import_modules(self, search_path: list[str], modules: list[str]) -> None:
         """Import modules that the learner needs, and stay alive until `end_session`."""
         self._in_session = True
         subprocesses.import_modules(search_path, modules)
 
-    def fork_worker(self, channel: int, *files: int) -> int:
-        """Fork a worker with its channel and its files, and return its pid."""
+    def fork_worker(self, n_files: int) -> tuple[int, str]:
+        """Fork a worker with its channel and files, which come as descriptors; return its pid and temporary folder."""
+        channel, *files = (self._control.take_descriptor() for _ in range(1 + n_files))
         self._in_session = True
         # Freeing a large file takes long for its last owner: the server stays one, so that the parent is never the
         # last.
@@ -127,9 +120,9 @@ class ForkServer:
         with contextlib.suppress(OSError):
             os.setpgid(pid, pid)
         self._workers.append(pid)
-        return pid
+        return pid, self._folder
 
-    def _run_worker(self, server_pid: int, channel_descriptor: int, files: tuple[int, ...]) -> None:
+    def _run_worker(self, server_pid: int, channel_descriptor: int, files: list[int]) -> None:
         """Turn this fork into a worker; never returns."""
         try:
             os.setpgid(0, 0)
@@ -143,7 +136,7 @@ class ForkServer:
             channel = Channel(socket.socket(fileno=channel_descriptor))
             # If the server ended before PR_SET_PDEATHSIG, no signal will come.
             if os.getppid() == server_pid:
-                serve(channel, channel.receive(), files)
+                serve(channel, channel.receive(), tuple(files))
             _exit_now(0)
         except (EOFError, ConnectionError, KeyboardInterrupt):
             _exit_now(0)
