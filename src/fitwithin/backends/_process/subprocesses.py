@@ -52,7 +52,7 @@ _INTERPRETER_FLAGS = {
 """Attributes of `sys.flags`, and the options that set them; `-I` sets the first, the second and the fourth."""
 
 # Variables that the learner's process keeps instead of taking over the parent's.
-_OWN_VARIABLES = ("JOBLIB_TEMP_FOLDER", "TMPDIR", MARK_VARIABLE, *OPENMP_VARIABLES)
+OWN_VARIABLES = ("JOBLIB_TEMP_FOLDER", "TMPDIR", MARK_VARIABLE, *OPENMP_VARIABLES)
 
 PROCESS_POLL_SECONDS = 1.0
 """Seconds between two looks at the parent, whose end is seen at once unless a fork of it lives on, and at a fork server
@@ -141,11 +141,10 @@ class ProcessCache(Generic[Handle]):
         """Return the idle process, or start one."""
         with self._lock:
             handle, self._handle = self._handle, None
-        if handle is not None and handle.alive:
-            return handle
-        if handle is not None:
+        if handle is not None and not handle.alive:
             handle.close()
-        return self._start()
+            handle = None
+        return handle or self._start()
 
     def give_back(self, handle: Handle) -> None:
         """Keep the process for the next `take`; end it if there is an idle one already."""
@@ -192,7 +191,7 @@ def remove_loky_semaphores(pid: int) -> None:
 class ProcessState:
     """The global settings of a program that a learner may depend on.
 
-    They are set anew before each lesson: they, or a lesson, may have changed them since the process started.
+    They are set anew before each lesson: the program, or a lesson, may have changed them since the process started.
     """
 
     search_path: list[str]
@@ -222,7 +221,7 @@ class ProcessState:
         )
 
     def apply(self, own_variables: Mapping[str, str]) -> None:
-        """Make them those of this process, except for some variables of its own; see `find_own_variables`."""
+        """Make them those of this process, except for some variables of its own; see `OWN_VARIABLES`."""
         sys.path[:] = self.search_path
         try:
             os.chdir(self.folder or tempfile.gettempdir())
@@ -238,11 +237,6 @@ class ProcessState:
         sys.setrecursionlimit(self.recursion_limit)
         if self.umask is not None:
             os.umask(self.umask)
-
-
-def find_own_variables() -> dict[str, str]:
-    """Return the variables that a worker keeps, as they are before the learner can change them."""
-    return {name: os.environ[name] for name in _OWN_VARIABLES if name in os.environ}
 
 
 def _find_working_folder() -> str | None:

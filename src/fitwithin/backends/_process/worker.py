@@ -89,7 +89,8 @@ class Worker:
         self._pickle_seconds = 0.0
         self._loaded_files: list[int] = []
         self._n_limited_modules = 0
-        self._own_variables = subprocesses.find_own_variables()
+        # As they are before the learner can change them.
+        self._own_variables = {name: os.environ[name] for name in subprocesses.OWN_VARIABLES if name in os.environ}
         if setup.core_share is not None:
             self._own_variables |= setup.core_share.bind_process(setup.process_state.environment)
         setup.process_state.apply(self._own_variables)
@@ -265,7 +266,7 @@ def _make_error_reply(error: Exception) -> ErrorReply:
 
 
 def become_first_oom_choice() -> None:
-    """Have Linux end this process, or one that it starts, before any other when memory runs out; others cannot."""
+    """Have Linux end this process, or one that it starts, before any other when memory runs out."""
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write(_FIRST_OOM_CHOICE)
 
