@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fitwithin._pools.decks import table_pile
-from fitwithin._pools.decks.table_pile import TablePile
+from fitwithin._pools.decks.table_pile import RowSet, TablePile, drop_repeats, sort_distinct
 
 seeds = st.integers(0, 2**32 - 1)
 steps = st.lists(st.tuples(st.booleans(), st.integers(0, 40)), max_size=12)
@@ -20,6 +20,25 @@ def largest_small_table(request):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(table_pile, "MAX_SHUFFLED", request.param)
         yield
+
+
+@given(st.lists(st.lists(st.integers(0, 99), max_size=50), max_size=5), st.integers(1, 60))
+def test_a_row_set_is_like_a_set(parts, part_rows):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(table_pile, "_PART_ROWS", part_rows)
+        found = RowSet(100)
+        for part in parts:
+            found.add(np.array(part, dtype=np.int32))
+        expected = np.isin(np.arange(100), [row for part in parts for row in part])
+
+        np.testing.assert_array_equal(found.holds(np.arange(100)), expected)
+        np.testing.assert_array_equal(found.make_mask(), expected)
+
+
+@given(st.lists(st.integers(0, 20)))
+def test_distinct_rows_are_in_ascending_order_or_in_that_of_their_first_occurrence(rows):
+    assert sort_distinct(np.array(rows, dtype=np.int32)).tolist() == sorted(set(rows))
+    assert drop_repeats(np.array(rows, dtype=np.int32)).tolist() == list(dict.fromkeys(rows))
 
 
 @given(st.integers(1, 400), steps, seeds)
@@ -38,6 +57,18 @@ def test_a_pile_is_like_a_set_that_rows_are_taken_from(size, steps, seed):
             pile.remove(removed)
             others -= set(removed.tolist())
         assert pile.left == len(others)
+
+
+@given(st.integers(2, 60), st.sets(st.integers(0, 59)), seeds)
+def test_a_sample_is_of_the_rows_that_are_not_held_out(size, held_out, seed):
+    held_out = {row for row in held_out if row < size - 1}
+    pile = TablePile(size, np.random.default_rng(seed))
+    pile.hold_out(np.array(sorted(held_out), dtype=np.intp))
+
+    sample = pile.sample(50)
+
+    numbers = np.random.default_rng(seed).integers(pile.size, size=50)
+    np.testing.assert_array_equal(sample, np.delete(np.arange(size), sorted(held_out))[numbers])
 
 
 def test_every_pair_of_rows_is_equally_likely_to_be_drawn_first():
