@@ -272,8 +272,7 @@ class LearnerLoop:
             fresh_estimate = report.selected
             if current.validation is None:
                 current.estimate = report.overall
-            n_rows, n_examined = current.n_rows_trained, len(current.fresh)
-            self._selector.note_problem(n_rows, n_examined, report.overall, report.problem)
+            self._selector.note_problem(current.n_rows_trained, len(current.fresh), report.overall, report.problem)
         if current.holdout and fresh_estimate is not None and self.session.widen is not None:
             rows = np.concatenate([answers.rows for answers in current.holdout])
             wrong = np.concatenate([answers.wrong for answers in current.holdout])

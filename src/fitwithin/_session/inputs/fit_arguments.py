@@ -110,7 +110,8 @@ def route_fit_params(estimator: Any, learners: Sequence[Any], given: FitArgument
     for learner in learners:
         is_taken = partial(has_fit_parameter, learner)
         taken = get_routing_for_object(learner).consumes("fit", params) if is_routed else filter(is_taken, params)
-        if names := join_names(sorted(set(params).difference(taken))):
+        if refused := set(params).difference(taken):
+            names = join_names(sorted(refused))
             raise TypeError(
                 f"The learner {type(learner).__name__} {'requests' if is_routed else 'takes'} no {names} in its fit. "
                 f"Choose another one, or leave out {names}."
