@@ -4,8 +4,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
-from fitwithin._pools.pool import find_missing_values
+from fitwithin._pools.pool import find_missing_values, knows_fitted_values_only
 
 
 def make_codes(n_values, n_rows=20_000):
@@ -48,3 +51,11 @@ def test_numbers_that_occur_once_and_missing_values_add_nothing():
     X[500:, 0] = np.nan
 
     assert len(find_missing_values(X, np.arange(10), np.arange(10, 1000))) == 0
+
+
+def test_an_encoder_that_raises_for_other_values_is_found_in_a_pipeline_too():
+    careful = OneHotEncoder(handle_unknown="ignore")
+
+    assert knows_fitted_values_only(OneHotEncoder())
+    assert knows_fitted_values_only(make_pipeline(OneHotEncoder(), LogisticRegression()))
+    assert not knows_fitted_values_only(make_pipeline(careful, LogisticRegression()))

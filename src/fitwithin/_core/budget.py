@@ -42,18 +42,6 @@ class Budget:
 
     Decisions depend on `clock` alone. `spent` are seconds that earlier calls took of the same limit, and `start` is
     when it began, if not now. To change `seconds` or `spent` would move the deadline.
-
-    Examples
-    --------
-    >>> from fitwithin.testing import FakeClock
-    >>> clock = FakeClock()
-    >>> budget = Budget(10, clock=clock)
-    >>> clock.advance(4)
-    >>> budget.elapsed(), budget.remaining()
-    (4.0, 6.0)
-    >>> budget.reserves.load = 1.5
-    >>> budget.remaining(), budget.until_deadline()
-    (4.5, 6.0)
     """
 
     def __init__(

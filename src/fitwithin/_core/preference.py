@@ -82,10 +82,10 @@ class ScoredModel:
     def is_preferred_to(self, best: ScoredModel) -> bool:
         """Whether this model replaces the best one.
 
-        One that cannot predict more than 1 % of the rows loses to one that can predict more. Of two models, one of
-        which extends the other, it wins unless its score is clearly lower: a tie on a few validation rows is a gain on
-        many. A learner's own hyperparameters come first, unless `is_better_than_own` says that others on as many rows
-        are better. Else the higher score wins.
+        One that cannot predict more than 1 % of the rows loses to one that can predict more. A model that extends the
+        other wins unless its score is clearly lower: a tie on a few validation rows is a gain on many. A learner's own
+        hyperparameters come first, unless `is_better_than_own` says that others on as many rows are better. Else the
+        higher score wins.
         """
         new_score, best_score = self.answers.score, best.answers.score
         if new_score is None or best_score is None:

@@ -230,14 +230,7 @@ def has_fixed_row_size(X: Any) -> bool:
 
 
 def knows_fitted_values_only(learner: Any) -> bool:
-    """Return whether a part of a learner, such as an encoder, raises for a value that it was not fitted on.
-
-    Examples
-    --------
-    >>> from sklearn.preprocessing import OneHotEncoder
-    >>> knows_fitted_values_only(OneHotEncoder()), knows_fitted_values_only(OneHotEncoder(handle_unknown="ignore"))
-    (True, False)
-    """
+    """Return whether a part of a learner, such as an encoder, raises for a value that it was not fitted on."""
     parts = learner.get_params(deep=True).values() if hasattr(learner, "get_params") else ()
     return any(getattr(part, "handle_unknown", None) == "error" for part in (learner, *parts))
 
