@@ -4,10 +4,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.metrics import get_scorer
 
 from fitwithin._core.records import Estimate
 from fitwithin._pools.pool import Clusters
-from fitwithin.backends._metrics import accuracy_interval, interval_factor, widen_by_groups
+from fitwithin.backends._metrics import (
+    accuracy_interval,
+    auc_influence,
+    auc_interval,
+    count_influence,
+    find_bounds,
+    find_errors,
+    interval_factor,
+    mean_influence,
+    score_interval,
+    widen_by_groups,
+)
 
 
 def sample_blocks(seed, n_blocks, n_sampled, rows, spread):
@@ -136,3 +148,31 @@ def test_perfect_answers_to_a_few_groups_are_no_proof_for_others():
 
     assert 0.5 < wide.low < 0.8
     assert wide.high == 1
+
+
+def test_intervals_and_errors_of_small_examples():
+    scores, is_positive = np.array([0.1, 0.4, 0.35, 0.8]), np.array([False, False, True, True])
+    y, predicted = np.repeat([1, 1, 0, 0], [40, 10, 10, 40]), np.repeat([1, 0, 1, 0], [40, 10, 10, 40])
+    of_f1 = count_influence(get_scorer("f1"), y, predicted, np.ones(100), 0.8)
+    ends = [
+        accuracy_interval(80, 100).low,
+        accuracy_interval(5, 5).low,
+        score_interval(0.98, 0.02, (0.0, 1.0), 50).low,
+        score_interval(0.98, 0.02, (0.0, 1.0), 50).high,
+        auc_interval(0.98, 0.01, 10, 1000).low,
+        np.linalg.norm(auc_influence(scores, is_positive, np.ones(4))),
+        np.linalg.norm(of_f1),
+    ]
+
+    assert ends == pytest.approx([0.722, 0.566, 0.869, 0.997, 0.87, 0.354, 0.043], abs=0.005)
+    assert score_interval(1.0, 0.0, (-np.inf, 1.0), 50).high == 1.0
+    assert mean_influence(np.array([1.0, 0.0]), np.ones(2)).tolist() == [0.25, -0.25]
+    assert find_errors(np.array([1], np.uint8), np.array([2], np.uint8)) == -1
+    assert find_bounds(get_scorer("f1_macro")) == (0, 1)
+
+
+def test_blocks_that_differ_and_blocks_that_do_not():
+    sorted_file = Clusters(np.array([0, 0, 0, 0, 4, 4, 4, 4]), None, np.full(10, 100))
+
+    assert interval_factor(np.array([1, 1, 1, 1, 0, 0, 0, 0]), sorted_file) > 5
+    assert interval_factor(np.array([1, 1, 0, 0, 1, 1, 0, 0]), sorted_file) == 1

@@ -22,45 +22,20 @@ from fitwithin.backends._unpredicted import Unpredicted, predict_in_parts
 if TYPE_CHECKING:
     from fitwithin.backends._scoring import Scoring
 
-# Classes, and values of a target, that a synthetic model predicts; with a thousand classes, a metric of all pairs would
-# take seconds.
+# Classes, or values, that a synthetic model predicts; a metric of all pairs of a thousand classes takes seconds.
 _N_SYNTHETIC = 30
-
 # Methods by which scikit-learn's scorers ask a model for answers.
 _RESPONSE_METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function")
-
-# What has one value for each row.
-_COLUMNS = ("correct", "y", "weights", "X", "margins", "is_predicted")
+_COLUMNS = ("correct", "y", "weights", "X", "margins", "is_predicted")  # what has one value for each row
 
 
 @dataclass(frozen=True, eq=False)
 class ExamPredictions:
     """The answers of a model to the rows of exams, as far as its score needs them.
 
-    Parameters
-    ----------
-    model : estimator
-        The fitted model.
-    correct : array of bool
-        Which rows it predicts exactly.
-    y : array or None
-        Labels or values; None where the metric needs only `correct`.
-    by_method : dict of array
-        The answers by the model's method.
-    weights : array or None
-        The rows' weights, if they have any.
-    X : table or None
-        The rows themselves, for a scorer that looks at them.
-    clusters : Clusters or None
-        The blocks that the rows come from, if they are read from a data set on disk.
-    margins : array of float or None
-        Difference between the probabilities of each row's two most probable classes, if requested.
-    is_predicted : array of bool or None
-        Which rows the model could predict; None for all.
-    problem : str or None
-        Why it could not predict the others.
-    all_y : array or None
-        Labels or values of all rows that these were taken from.
+    `y` is None where the metric needs only `correct`, and `X` unless the scorer looks at rows. `clusters` are the
+    blocks of rows on disk. `margins` lie between the probabilities of the two most probable classes. `problem` is why
+    rows that are not `is_predicted` could not be. `all_y` belongs to all rows that these were taken from.
     """
 
     model: Any
@@ -82,11 +57,11 @@ class ExamPredictions:
         def join(columns: Sequence[Any]) -> Any:
             return None if any(column is None for column in columns) else concatenate(columns)
 
-        first, clusters = parts[0], [part.clusters for part in parts if part.clusters is not None]
+        clusters = [part.clusters for part in parts if part.clusters is not None]
         return replace(
-            first,
+            parts[0],
             **{name: join([getattr(part, name) for part in parts]) for name in _COLUMNS},
-            by_method={method: join([part.by_method[method] for part in parts]) for method in first.by_method},
+            by_method={method: join([part.by_method[method] for part in parts]) for method in parts[0].by_method},
             clusters=Clusters.join(clusters) if clusters else None,
             problem=next((part.problem for part in parts if part.problem is not None), None),
             all_y=None,
@@ -128,14 +103,9 @@ class ExamPredictions:
         return np.unique(self.labels if self.all_y is None else self.all_y)
 
     @property
-    def predicted(self) -> Array:
-        """The predicted labels or values of the rows."""
-        return self.by_method["predict"].ravel()
-
-    @property
     def errors(self) -> Array:
         """The error of each predicted value."""
-        return find_errors(self.predicted, self.labels)
+        return find_errors(self.by_method["predict"], self.labels)
 
     @property
     def unpredicted(self) -> Unpredicted | None:
@@ -152,10 +122,7 @@ class ExamPredictions:
         return unknown[0] if len(unknown) else None
 
     def find_sides(self, scorer: Scorer) -> tuple[Array, Array] | None:
-        """Return the scores of the rows, and whether each is of the positive class; None for other metrics than AUC.
-
-        None too if the rows, or the model, do not have two classes.
-        """
+        """Return the scores of the rows, and whether each is positive; None unless the metric is AUC of two classes."""
         if self.y is None or not is_same_scorer(scorer, AUC) or len(self.classes) != 2:
             return None
         answers = next(self.by_method[name] for name in AUC._response_method if name in self.by_method)
@@ -175,22 +142,10 @@ class ExamPredictions:
 
 
 class Responder(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """Stands in for a model before a scorer: gives the answers to the rows of an exam, in their order.
-
-    Parameters
-    ----------
-    model : estimator
-        The model.
-    classes : array or None
-        Its classes; None for a regressor.
-    answer : callable
-        Returns the model's answers by a method.
-    """
+    """Stands in for a model before a scorer: gives the answers to the rows of an exam, in their order."""
 
     def __init__(self, model: Any, classes: Array | None, answer: Callable[[str], Array]) -> None:
-        self.model = model
-        self.classes = classes
-        self.answer = answer
+        self.model, self.classes, self.answer = model, classes, answer
 
     def __getattr__(self, name: str) -> Any:
         if name == "classes_" and self.classes is not None:
@@ -214,43 +169,28 @@ class Responder(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no t
 
 
 def predict_exam(model: Any, rows: LabeledRows, scoring: Scoring, *, margins: bool = False) -> ExamPredictions:
-    """Predict rows, and return what the score will need.
-
-    Parameters
-    ----------
-    model : estimator
-        A fitted model.
-    rows : LabeledRows
-        The rows.
-    scoring : Scoring
-        What the answers are for.
-    margins : bool, default=False
-        Whether to return margins; the model needs `predict_proba`.
-    """
-    unpredicted: Unpredicted | None = None
-    known: dict[str, Array] = {}
+    """Predict rows, and return what the score will need, and `margins` if the model has probabilities."""
+    known: dict[str, tuple[Array, Unpredicted | None]] = {}
 
     def answer(method: str) -> Array:
-        nonlocal unpredicted
         if method not in known:
-            known[method], found = predict_rows(model, method, rows.X, len(rows))
-            unpredicted = unpredicted or found
-        return known[method]
+            known[method] = predict_rows(model, method, rows.X, len(rows))
+        return known[method][0]
 
     found_margins = _top_two_margins(answer("predict_proba")) if margins else None
     predicted = answer("predict").ravel()
     if predicted.shape != rows.y.shape:
         raise ValueError(f"predict returned {predicted.shape[0]} predictions for {rows.y.shape[0]} rows.")
-    if not scoring.regression:
+    if len(rows) and not scoring.regression:
         _refuse_other_labels(predicted, rows.y)
     part = ExamPredictions(model, predicted == rows.y, weights=rows.weights, clusters=rows.clusters)
     if not scoring.is_accuracy:
         by_method = {method: answer(method) for method in _list_methods(model, scoring.scorer)}
         X = None if is_sklearn_scorer(scoring.scorer) else rows.X
         part = replace(part, y=rows.y, X=X, by_method=by_method)
-    if unpredicted is None:
-        return replace(part, margins=found_margins, is_predicted=np.ones(len(rows), np.bool_))
-    return replace(part, margins=found_margins, is_predicted=~unpredicted.mask, problem=unpredicted.reason)
+    unpredicted = next((found for _, found in known.values() if found is not None), None)
+    part = replace(part, margins=found_margins, is_predicted=np.ones(len(rows), np.bool_))
+    return part if unpredicted is None else replace(part, is_predicted=~unpredicted.mask, problem=unpredicted.reason)
 
 
 def _refuse_other_labels(predicted: Array, y: Array) -> None:
@@ -277,30 +217,7 @@ def _list_methods(model: Any, scorer: Scorer) -> list[str]:
 
 
 def predict_rows(model: Any, method: str, X: Any, n_rows: int) -> tuple[Array, Unpredicted | None]:
-    """Return a model's answers for all rows it can predict, and the other rows, whose answers mean nothing.
-
-    Parameters
-    ----------
-    model : estimator
-        A fitted model.
-    method : str
-        Such as "predict".
-    X : table of n_rows
-        The rows.
-
-    Raises
-    ------
-    ValueError, KeyError
-        If it can predict no row.
-
-    Examples
-    --------
-    >>> from sklearn.preprocessing import OrdinalEncoder
-    >>> encoder = OrdinalEncoder().fit([["Lima"], ["Oslo"]])
-    >>> answers, unpredicted = predict_rows(encoder, "transform", np.array([["Oslo"], ["Pune"], ["Lima"]]), 3)
-    >>> answers.ravel().tolist(), unpredicted.mask.tolist()
-    ([1.0, 1.0, 0.0], [False, True, False])
-    """
+    """Return a model's answers for all rows, and the rows it cannot predict; raise its error if these are all."""
     predict: Callable[[Any], Any] = getattr(model, method)
     try:
         return np.asarray(predict(X)), None
@@ -317,21 +234,7 @@ def _top_two_margins(probabilities: Array) -> Margins:
 
 
 def make_synthetic_predictions(target: Target) -> ExamPredictions:
-    """Return predictions of a few rows of a target, most of them right, without any model.
-
-    The values of a data set on disk are not known before they are read; others take their place.
-
-    Parameters
-    ----------
-    target : Labels or Values
-        Classes, or values to take a few of.
-
-    Examples
-    --------
-    >>> predictions = make_synthetic_predictions(Labels.encode(["no", "yes"]))
-    >>> predictions.y.tolist(), predictions.model.predict(np.zeros((6, 1))).tolist()
-    (['no', 'yes', 'no', 'yes', 'no', 'yes'], ['yes', 'no', 'no', 'yes', 'no', 'yes'])
-    """
+    """Return predictions of a few rows of a target, most of them right, without any model."""
     classes = None
     if isinstance(target, Labels):
         classes = target.classes[:_N_SYNTHETIC]
@@ -340,13 +243,10 @@ def make_synthetic_predictions(target: Target) -> ExamPredictions:
         guess = np.where(np.arange(len(truth)) < len(classes), (truth + 1) % len(classes), truth)
         chances = (np.eye(len(classes))[guess] + 1 / len(classes)) / 2
         y = classes[truth]
-        answers = {
-            "predict": classes[guess],
-            "predict_proba": chances,
-            "predict_log_proba": np.log(chances),
-            "decision_function": chances[:, 1] - chances[:, 0] if len(classes) == 2 else chances,
-        }
+        answers = {"predict": classes[guess], "predict_proba": chances, "predict_log_proba": np.log(chances)}
+        answers["decision_function"] = chances[:, 1] - chances[:, 0] if len(classes) == 2 else chances
     else:
+        # The values of a data set on disk are not known before they are read; others take their place.
         column, y = target.column, np.linspace(0.5, 3.2, _N_SYNTHETIC)
         if column.min() < column.max():
             some = column[np.linspace(0, len(column) - 1, _N_SYNTHETIC).astype(np.intp)]

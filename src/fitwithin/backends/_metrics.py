@@ -17,18 +17,12 @@ from fitwithin._core.records import Z_95, Estimate, Influence, Mask
 from fitwithin._core.target import Array
 from fitwithin._pools.pool import Clusters
 
-Scorer = Callable[..., float]
-"""A scikit-learn scorer, or any callable(estimator, X, y)."""
-
-Bounds = tuple[float, float]
-"""The least and the largest value of a metric; infinite where there is none."""
-
+Scorer = Callable[..., float]  # a scikit-learn scorer, or any callable(estimator, X, y)
+Bounds = tuple[float, float]  # the least and the largest value of a metric; infinite where there is none
+# Takes a model's predictions and the truth, for probabilities as column numbers; returns one number for each row.
 RowMetric = Callable[[Array, Array], Array]
-"""Takes a model's predictions and the truth, for probabilities as column numbers; returns one number for each row."""
 
-# Smallest probability that enters a logarithm.
-_MIN_PROBABILITY = 1e-15
-
+_MIN_PROBABILITY = 1e-15  # the smallest one that enters a logarithm
 # The public class of all scorers that `make_scorer` and `get_scorer` return has no public name.
 _SklearnScorer = type(get_scorer("accuracy")).__mro__[1]
 
@@ -51,13 +45,7 @@ def _find_metric_name(scorer: Any) -> str:
 
 
 def find_bounds(scorer: Any) -> Bounds:
-    """Return the range of a scorer's metric; infinite ends where it has none, or is not one of scikit-learn's.
-
-    Examples
-    --------
-    >>> find_bounds(get_scorer("f1_macro")), find_bounds(get_scorer("r2")), find_bounds(get_scorer("neg_log_loss"))
-    ((0.0, 1.0), (-inf, 1.0), (-inf, 0.0))
-    """
+    """Return the range of a scorer's metric; infinite ends where it has none, or is not one of scikit-learn's."""
     if not (name := _find_metric_name(scorer)):
         return -math.inf, math.inf
     if getattr(scorer, "_sign", 1) < 0:
@@ -72,13 +60,7 @@ def find_bounds(scorer: Any) -> Bounds:
 
 
 def find_errors(predicted: Array, y: Array) -> Array:
-    """Return predicted less true values as floats: small integers would overflow, and truth values have no difference.
-
-    Examples
-    --------
-    >>> find_errors(np.array([1], np.uint8), np.array([2], np.uint8))
-    array([-1.])
-    """
+    """Return predicted less true values as floats: small integers overflow, and truth values have no difference."""
     return np.subtract(predicted.ravel(), y, dtype=np.float64)
 
 
@@ -94,13 +76,7 @@ def _brier(probabilities: Array, column: Array) -> Array:
 
 
 def mean_influence(values: Array, weights: Array) -> Array:
-    """Return what each row adds to the error of a weighted mean.
-
-    Examples
-    --------
-    >>> mean_influence(np.array([1.0, 0.0]), np.ones(2)).tolist()
-    [0.25, -0.25]
-    """
+    """Return what each row adds to the error of a weighted mean."""
     total = weights.sum()
     return np.asarray(weights * (values - (weights * values).sum() / total) / total)
 
@@ -126,15 +102,8 @@ def to_influence(parts: Array) -> Influence | None:
 def count_influence(scorer: Any, y: Array, predicted: Array, weights: Array, value: float) -> Array | None:
     """Return what each row adds to the error of a metric of counts, such as F1; None for other metrics.
 
-    For each class, such a metric is a ratio of sums over rows: of hits, of rows of the class, of rows predicted as it.
-    To first order, a row moves the ratio by its own parts of both sums. Half a hit in one more row is added to each
-    ratio: else a class with one row would have no error.
-
-    Examples
-    --------
-    >>> y, predicted = np.repeat([1, 1, 0, 0], [40, 10, 10, 40]), np.repeat([1, 0, 1, 0], [40, 10, 10, 40])
-    >>> round(float(np.linalg.norm(count_influence(get_scorer("f1"), y, predicted, np.ones(100), 0.8))), 3)
-    0.043
+    For each class, it is a ratio of sums over rows: hits, rows of the class, rows predicted as it. To first order, a
+    row moves the ratio by its parts of both. With half a hit in one more row, a class with one row has an error too.
     """
     name, options = _find_metric_name(scorer), vars(scorer).get("_kwargs", {})
     average = options.get("average", "macro" if name == "balanced_accuracy_score" else "binary")
@@ -169,10 +138,9 @@ def count_influence(scorer: Any, y: Array, predicted: Array, weights: Array, val
 
 @np.errstate(divide="ignore", invalid="ignore")
 def r2_influence(errors: Array, y: Array, weights: Array) -> Array:
-    """Return what each row adds to the error of R2.
+    """Return what each row adds to the error of R2: 1 - e / v, the means of squared errors and squared distances.
 
-    R2 is 1 - e / v, the means of squared errors and of squared distances from the mean of y. To first order, a row
-    moves it by its own parts of both.
+    To first order, a row moves it by its own parts of both.
     """
     squared_distance = (y - np.average(y, weights=weights)) ** 2
     variance = np.average(squared_distance, weights=weights)
@@ -181,14 +149,7 @@ def r2_influence(errors: Array, y: Array, weights: Array) -> Array:
 
 
 def auc_influence(scores: Array, is_positive: Array, weights: Array) -> Array:
-    """Return what each row adds to the error of the area under the ROC curve, by DeLong's method.
-
-    Examples
-    --------
-    >>> scores, is_positive = np.array([0.1, 0.4, 0.35, 0.8]), np.array([False, False, True, True])
-    >>> round(float(np.linalg.norm(auc_influence(scores, is_positive, np.ones(4)))), 3)
-    0.354
-    """
+    """Return what each row adds to the error of the area under the ROC curve, by DeLong's method."""
     influence = np.zeros(len(scores))
     for side in (is_positive, ~is_positive):
         order = np.argsort(scores[~side])
@@ -204,28 +165,9 @@ def auc_influence(scores: Array, is_positive: Array, weights: Array) -> Array:
 
 
 def accuracy_interval(correct: int, rows: int, factor: float = 1.0) -> Estimate | None:
-    """Return the accuracy over an exam with its 95 % interval.
+    """Return the accuracy over an exam with its 95 % interval, `factor` times as wide as for random rows.
 
     The normal interval of the paper's Algorithm 1; Wilson's at 0 and 1, and where an end would lie outside of them.
-
-    Parameters
-    ----------
-    correct, rows : int
-        Rows that were predicted correctly, and rows examined.
-    factor : float, default=1.0
-        By how much the interval is wider than that of random rows.
-
-    Returns
-    -------
-    Estimate or None
-        None if no row was examined.
-
-    Examples
-    --------
-    >>> round(accuracy_interval(80, 100).low, 4)
-    0.7216
-    >>> round(accuracy_interval(5, 5).low, 3)
-    0.566
     """
     if rows == 0:
         return None
@@ -238,28 +180,10 @@ def accuracy_interval(correct: int, rows: int, factor: float = 1.0) -> Estimate 
 
 
 def score_interval(value: float, error: float, bounds: Bounds, rows: float) -> Estimate:
-    """Return a score with its 95 % interval.
+    """Return a score with its 95 % interval, from its standard error, or Wilson's for some rows if it has none.
 
     It is symmetric for a metric without a range. Otherwise it is symmetric on the logit scale, or on that of the
     logarithm where the range has one end.
-
-    Parameters
-    ----------
-    value, error : float
-        The score and its standard error. Without one, a handful of perfect answers is no proof: the interval has the
-        width of Wilson's.
-    bounds : tuple of float
-        The range of the metric.
-    rows : float
-        Rows that count for the width if there is no standard error.
-
-    Examples
-    --------
-    >>> auc = score_interval(0.98, 0.02, (0.0, 1.0), 50)
-    >>> round(auc.low, 3), round(auc.high, 3)
-    (0.869, 0.997)
-    >>> score_interval(1.0, 0.0, (-math.inf, 1.0), 50).high
-    1.0
     """
     least, largest = bounds
     value = min(max(value, least), largest)  # weights add up with a rounding error
@@ -280,29 +204,11 @@ def score_interval(value: float, error: float, bounds: Bounds, rows: float) -> E
 
 
 def auc_interval(value: float, error: float, positives: float, negatives: float) -> Estimate:
-    """Return an area under the ROC curve with its 95 % interval.
+    """Return an area under the ROC curve with its 95 % interval, from its standard error and the rows of each class.
 
-    With few rows of a class the standard error is itself uncertain, and far too small where the area is large. So the
-    interval holds both the logit interval by DeLong's standard error and Newcombe's fifth interval, which is Wilson's
-    for an area: it inverts the error that the area would have if scores were exponential.
-
-    Parameters
-    ----------
-    value, error : float
-        The area and its standard error.
-    positives, negatives : float
-        Rows of each class.
-
-    References
-    ----------
-    Newcombe, R. G. (2006). Confidence intervals for an effect size measure based on the Mann-Whitney statistic. Part 2.
-    Statistics in Medicine 25, 559-573.
-
-    Examples
-    --------
-    >>> area = auc_interval(0.98, 0.01, 10, 1000)
-    >>> round(area.low, 2), round(area.high, 2)
-    (0.87, 1.0)
+    With few rows of a class the standard error is far too small where the area is large. So the interval holds both the
+    logit interval by DeLong's error and Newcombe's fifth (2006, Statistics in Medicine 25, 559-573), which inverts the
+    error that the area would have if scores were exponential.
     """
 
     def excess(area: float) -> float:
@@ -333,26 +239,12 @@ def _wilson(share: float, rows: float) -> tuple[float, float]:
 def interval_factor(values: Array, clusters: Clusters) -> float:
     """Return by how much the interval of a mean over rows must be wider because the rows come from a few blocks.
 
-    The variance of a mean over rows at random is that of rows. To it comes the variance between blocks, as far as the
-    rows are spread over the blocks in other proportions than those of the data set: if blocks were not read, above
-    all. Classes are sampled evenly, so that differences between them are left out.
-
-    Parameters
-    ----------
-    values : array
-        What each row adds to the metric, such as whether it is predicted correctly.
-    clusters : Clusters
-        The blocks of the rows.
-
-    Examples
-    --------
-    >>> sorted_file = Clusters(np.array([0, 0, 0, 0, 4, 4, 4, 4]), None, np.full(10, 100))
-    >>> interval_factor(np.array([1, 1, 1, 1, 0, 0, 0, 0]), sorted_file) > 5
-    True
-    >>> interval_factor(np.array([1, 1, 0, 0, 1, 1, 0, 0]), sorted_file)
-    1.0
+    To the variance of rows comes that between blocks, as far as the rows are spread over the blocks in other
+    proportions than the data set. Classes are sampled evenly, so that differences between them are left out.
     """
-    residuals = _leave_out_class_means(np.asarray(values, dtype=np.float64), clusters.classes)
+    values = np.asarray(values, dtype=np.float64)
+    classes = np.zeros(len(values), np.intp) if clusters.classes is None else clusters.classes
+    residuals = values - (np.bincount(classes, values) / np.maximum(1, np.bincount(classes)))[classes]
     of_rows = float(residuals @ residuals)
     n_rows = np.bincount(clusters.blocks, minlength=len(clusters.block_rows)).astype(np.float64)
     if not of_rows > 0:
@@ -370,13 +262,6 @@ def widen_by_groups(estimate: Estimate, wrong: Mask, groups: Array, bounds: Boun
 
     How much wider shows in how the share of wrong rows changes without each group (the jackknife), whatever the metric.
     One group tells nothing about others: its interval is the range of the metric.
-
-    Examples
-    --------
-    >>> ten_alike = np.repeat(np.arange(50), 10)
-    >>> wide = widen_by_groups(Estimate(0.5, 0.456, 0.544), ten_alike % 2 == 0, ten_alike, (0.0, 1.0))
-    >>> round(wide.low, 2), round(wide.high, 2)
-    (0.36, 0.64)
     """
     codes = np.unique(groups, return_inverse=True)[1]
     sizes, residuals = np.bincount(codes), wrong - wrong.mean()
@@ -410,13 +295,6 @@ def _estimate_variance_between(residuals: Array, blocks: Array, n_rows: Array) -
     return max(0.0, (explained / (n_found - 1) - within) / rows_per_block)
 
 
-def _leave_out_class_means(values: Array, classes: Array | None) -> Array:
-    if classes is None:
-        return np.asarray(values - values.mean())
-    counts = np.maximum(1, np.bincount(classes))
-    return np.asarray(values - (np.bincount(classes, weights=values) / counts)[classes])
-
-
 ROW_METRICS: tuple[tuple[Any, str, RowMetric], ...] = (
     (get_scorer("neg_log_loss"), "predict_proba", _log_probability),
     (get_scorer("neg_brier_score"), "predict_proba", _brier),
@@ -425,12 +303,9 @@ ROW_METRICS: tuple[tuple[Any, str, RowMetric], ...] = (
 )
 """scikit-learn's scorer, the method that it asks a model for, and the metric by row, if it is a mean over rows."""
 
+# Other metrics whose errors have a formula.
 R2: Any = get_scorer("r2")
-"""The explained share of the variance; its error has a formula."""
-
 AUC: Any = get_scorer("roc_auc")
-"""The area under the ROC curve of two classes; the error of its interval has a formula."""
-
 # Metrics that are a ratio of sums for each class: the factor of hits in the upper sum, then those of rows of the class,
 # of rows predicted as it and, with a minus sign, of hits in the lower sum.
 _COUNT_RATIOS: dict[str, tuple[float, float, float, float]] = {
@@ -443,7 +318,6 @@ _COUNT_RATIOS: dict[str, tuple[float, float, float, float]] = {
 }
 _COUNT_OPTIONS = {"average", "beta", "pos_label", "zero_division"}
 _AVERAGES = ("binary", "micro", "macro", "weighted")
-
 # Parts of the names of scikit-learn's metrics, or their names: from 0 to 1, from -1 to 1, from 0 on, and at most 1.
 _SHARES = (
     *("accuracy", "f1_", "fbeta_", "precision_", "recall_", "jaccard_", "roc_auc_"),

@@ -31,40 +31,19 @@ _HARD_SHARE = 0.2
 # 1.4 times as wide, and models are not compared row by row.
 _N_RESAMPLES = 20
 _LEAST_RESAMPLES = 5
-_RESAMPLE_SECONDS = 0.1
-# Rows of one resample at most, so that the work does not grow with the exam.
-_MAX_RESAMPLED_ROWS = 2_000
-
+_RESAMPLE_SECONDS = 0.1  # of the processor, so that a busy machine changes nothing
+_MAX_RESAMPLED_ROWS = 2_000  # for one resample, so that the work does not grow with the exam; its spread is scaled
 # Rows of the rarest class times the number of classes below which a metric that is no mean over rows has no interval:
 # with two classes, five rows of one. With fewer, the interval of an area under the ROC curve of 0.96 is a third of the
 # range wide, and resamples often lack the class.
 _MIN_CLASS_ROWS = 10
-
 _ACCURACY: Any = get_scorer("accuracy")
-
-NO_WEIGHTS = "every scored row has a sample_weight of 0"
-"""Why a score of rows without any weight is not defined."""
+NO_WEIGHTS = "every scored row has a sample_weight of 0"  # why such a score is not defined
 
 
 def make_scoring(scoring: Any, *, regression: bool, weighted: bool) -> Scoring:
-    """Read a user's `scoring` parameter.
-
-    Parameters
-    ----------
-    scoring : str, callable or None
-        The name of a scikit-learn scorer, a scorer or a callable; None is accuracy, or R2 for regression.
-    regression : bool
-        Whether the model predicts values.
-    weighted : bool
-        Whether the rows have weights.
-
-    Raises
-    ------
-    ValueError
-        If there is no such scorer, or if it cannot use weights although there are some.
-    """
-    if scoring is None:
-        scoring = "r2" if regression else "accuracy"
+    """Read a user's `scoring` parameter; raise a ValueError if it is none, or cannot use weights that there are."""
+    scoring = ("r2" if regression else "accuracy") if scoring is None else scoring
     if isinstance(scoring, str):
         return Scoring(get_scorer(scoring), regression)
     if not callable(scoring):
@@ -87,56 +66,25 @@ def make_scoring(scoring: Any, *, regression: bool, weighted: bool) -> Scoring:
 
 
 def try_scoring(scoring: Scoring, name: Any, training: Pool, *, weighted: bool) -> Scoring:
-    """Try a metric once on synthetic predictions of a few rows, before any model is fitted.
+    """Try a metric once on synthetic predictions of a few rows, before any model is fitted; raise a ScoringFailed.
 
-    Parameters
-    ----------
-    scoring : Scoring
-        The metric.
-    name : str or callable
-        The user's parameter, for an error.
-    training : Pool
-        Knows the target, and the rows that a callable may look at.
-    weighted : bool
-        Whether the rows have weights.
-
-    Returns
-    -------
-    Scoring
-        A callable may fail here because it looks at more of a model than its predictions, so it counts as not proven.
-
-    Raises
-    ------
-    ScoringFailed
-        If a scorer of scikit-learn, which looks at nothing but predictions, cannot work for the target.
-
-    Examples
-    --------
-    >>> from fitwithin._pools.pool import TablePool
-    >>> training = TablePool(np.zeros((3, 1)), Labels.encode(["low", "middle", "high"]))
-    >>> try_scoring(Scoring(get_scorer("f1")), "f1", training, weighted=False)
-    Traceback (most recent call last):
-        ...
-    fitwithin._core.exceptions.ScoringFailed: scoring='f1' cannot score this target, which has 3 classes: ValueError: Target is multiclass but average='binary'. Please choose another average setting, one of [None, 'micro', 'macro', 'weighted']. Pass a metric that can, such as 'f1_macro'.
-    """  # noqa: E501  # the output of an example
+    A callable may fail here because it looks at more of a model than its predictions, so it counts as not proven.
+    """
     if scoring.is_accuracy or (scoring.regression and metrics.is_same_scorer(scoring.scorer, metrics.R2)):
         return scoring
     target, predictions = training.y, make_synthetic_predictions(training.y)
-    if weighted:
-        predictions = replace(predictions, weights=np.ones(len(predictions)))
+    predictions = replace(predictions, weights=np.ones(len(predictions)) if weighted else None)
 
     def find_problem(scorer: Scorer, X: Any = None) -> tuple[str | None, Exception | None]:
         tried = replace(scoring, scorer=scorer, is_proven=False)
         _, problem, cause = tried.score(replace(predictions, X=X))
         if problem is None and metrics.is_sklearn_scorer(scorer):
             # These predictions are right for most rows of each class. A metric that is undefined here always is.
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                warnings.simplefilter("error", UndefinedMetricWarning)
-                try:
-                    predictions.score(tried)
-                except UndefinedMetricWarning as warning:
-                    return str(warning).rstrip("."), None
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                predictions.score(tried)
+            found = (str(one.message).rstrip(".") for one in caught if one.category is UndefinedMetricWarning)
+            problem = next(found, None)
         return problem, cause
 
     table, looks_at_rows = training.training_table, not metrics.is_sklearn_scorer(scoring.scorer)
@@ -161,17 +109,8 @@ def try_scoring(scoring: Scoring, name: Any, training: Pool, *, weighted: bool) 
 class Scoring:
     """The user's metric, and what counts as a mistake.
 
-    Parameters
-    ----------
-    scorer : callable, default=get_scorer("accuracy")
-        A scikit-learn scorer or any callable(estimator, X, y); larger is better.
-    regression : bool, default=False
-        Whether the model predicts values instead of classes.
-    seed : int or None, default=None
-        For the resamples of intervals.
-    is_proven : bool, default=True
-        Whether the scorer is known to work for this target. If it is not, and fails, the session ends with an error;
-        otherwise it is undefined on the rows.
+    `seed` is for the resamples of intervals. If the scorer is not known to work for this target (`is_proven`) and
+    fails, the session ends with an error; otherwise it is undefined on the rows.
     """
 
     scorer: Scorer = _ACCURACY
@@ -185,11 +124,10 @@ class Scoring:
         return not self.regression and metrics.is_same_scorer(self.scorer, _ACCURACY)
 
     def find_mistakes(self, answers: ExamPredictions) -> Mask:
-        """Return which rows count as mistakes when rows are chosen, whatever the metric.
+        """Return which rows count as mistakes when rows are chosen, also those that cannot be predicted.
 
-        A misclassified row is a mistake, and one that cannot be predicted. A predicted value is never exactly right, so
-        in regression the fifth of an exam's rows with the largest absolute errors counts: a rule without a scale,
-        robust to a few outliers.
+        A predicted value is never exactly right, so in regression the fifth of an exam's rows with the largest absolute
+        errors counts: a rule without a scale, robust to a few outliers.
         """
         wrong = ~answers.correct
         if self.regression:
@@ -198,11 +136,7 @@ class Scoring:
         return wrong if answers.unpredicted is None else wrong | answers.unpredicted.mask
 
     def measure(self, answers: ExamPredictions) -> Measurement:
-        """Return the score of a model with its 95 % interval, and what a comparison with other models needs.
-
-        Rows that the model could not predict are left out. If the metric is not defined on the others, for example
-        because a class is missing, or if they are too few for an interval, it has no ends.
-        """
+        """Return the score of a model over the rows that it could predict, as far as the metric is defined there."""
         if answers.unpredicted is not None:
             answers = answers.take(np.flatnonzero(~answers.unpredicted.mask))
         if not len(answers):
@@ -214,62 +148,50 @@ class Scoring:
         if by_row is None and answers.weights is not None and answers.weights.any():
             # Rows of weight 0 count for nothing, but metrics would take their classes for examined ones.
             answers = answers.take(np.flatnonzero(answers.weights))
-        (value, problem, _), sides = self.score(answers), answers.find_sides(self.scorer)
-        largest = metrics.find_bounds(self.scorer)[1]
-        if by_row is None and largest == 1.0 and (answers.labels == answers.labels[0]).all():
+        value, problem, _ = self.score(answers)
+        is_skill = by_row is None and metrics.find_bounds(self.scorer)[1] == 1.0
+        if is_skill and (answers.labels == answers.labels[0]).all():
             # Some metrics are 0 or 1 then, whatever the model.
             problem = problem or "all of the rows have the same label or value"
         if problem is not None:
             return Measurement(Estimate(math.nan, -math.inf, math.inf), problem=problem)
-        influence = self._find_influence(value, answers, by_row, sides)
-        problem = None if self.regression or by_row is not None else _find_rare_class(answers)
-        if problem is None:
-            estimate = self._add_interval(value, metrics.standard_error(influence), answers, by_row, sides)
-        else:
-            estimate = Estimate(value, -math.inf, math.inf)
-        return Measurement(estimate, metrics.to_influence(influence), problem)
+        return self._add_interval(value, answers, by_row)
 
-    def _find_influence(
-        self, value: float, answers: ExamPredictions, by_row: Array | None, sides: tuple[Array, Array] | None
-    ) -> Array:
-        """Return what each row, or each resample, adds to the error of a score."""
-        weights = answers.row_weights
+    def _add_interval(self, value: float, answers: ExamPredictions, by_row: Array | None) -> Measurement:
+        """Return a score with its interval, as if the rows were random ones, or random ones of some blocks."""
+        weights, sides = answers.row_weights, answers.find_sides(self.scorer)
+        n_rows, bounds = metrics.count_effective(weights), metrics.find_bounds(self.scorer)
         if by_row is not None:
-            return metrics.mean_influence(by_row, weights)
-        if sides is not None:
-            return metrics.auc_influence(*sides, weights)
-        if metrics.is_same_scorer(self.scorer, metrics.R2):
-            return metrics.r2_influence(answers.errors, answers.labels, weights)
-        found = None
-        if not self.regression:
-            found = metrics.count_influence(self.scorer, answers.labels, answers.predicted, weights, value)
-        return self._resample(answers) if found is None else found
-
-    def _add_interval(
-        self,
-        value: float,
-        error: float,
-        answers: ExamPredictions,
-        by_row: Array | None,
-        sides: tuple[Array, Array] | None,
-    ) -> Estimate | None:
-        """Return a score with its interval, from its standard error if the rows are random ones."""
-        factor, weights = 1.0, answers.row_weights
+            influence = metrics.mean_influence(by_row, weights)
+        elif sides is not None:
+            influence = metrics.auc_influence(*sides, weights)
+        elif metrics.is_same_scorer(self.scorer, metrics.R2):
+            influence = metrics.r2_influence(answers.errors, answers.labels, weights)
+        else:
+            predicted = answers.by_method["predict"].ravel()
+            found = metrics.count_influence(self.scorer, answers.labels, predicted, weights, value)
+            influence = self._resample(answers) if found is None else found
+        if by_row is None and not self.regression:
+            classes, counts = np.unique(answers.labels, return_counts=True)
+            # As if every class had the rows of the rarest.
+            n_rows = float(counts.min() * len(counts))
+            if len(classes) > 1 and n_rows < _MIN_CLASS_ROWS:
+                problem = f"too few rows of the class {classes[counts.argmin()]} for an interval ({counts.min()})"
+                return Measurement(Estimate(value, -math.inf, math.inf), metrics.to_influence(influence), problem)
+        factor = 1.0
         if answers.clusters is not None:
             # How far blocks differ shows in the plainest metric as well.
             plainest = answers.errors**2 if self.regression else answers.correct
             factor = metrics.interval_factor(plainest if by_row is None else by_row, answers.clusters)
+        error = factor * metrics.standard_error(influence)
         if by_row is not None and by_row.dtype == np.bool_ and answers.weights is None:
-            return metrics.accuracy_interval(int(np.count_nonzero(by_row)), len(answers), factor)
-        if sides is not None:
+            estimate = metrics.accuracy_interval(int(np.count_nonzero(by_row)), len(answers), factor)
+        elif sides is not None:
             n_of_sides = (metrics.count_effective(weights[side]) / factor**2 for side in (sides[1], ~sides[1]))
-            return metrics.auc_interval(value, factor * error, *n_of_sides)
-        n_rows = metrics.count_effective(weights)
-        if not self.regression and by_row is None:
-            # As if every class had the rows of the rarest.
-            counts = np.unique(answers.labels, return_counts=True)[1]
-            n_rows = float(counts.min() * len(counts))
-        return metrics.score_interval(value, factor * error, metrics.find_bounds(self.scorer), n_rows / factor**2)
+            estimate = metrics.auc_interval(value, error, *n_of_sides)
+        else:
+            estimate = metrics.score_interval(value, error, bounds, n_rows / factor**2)
+        return Measurement(estimate, metrics.to_influence(influence))
 
     def score(self, answers: ExamPredictions) -> tuple[float, str | None, Exception | None]:
         """Return the score over the rows; or NaN, why it is not defined there, and the metric's exception if any."""
@@ -287,9 +209,8 @@ class Scoring:
                 value, cause = math.nan, error
         if math.isfinite(value):
             return value, None, None
-        if cause is None:
-            problem = str(caught[0].message) if caught else f"it returned {value}"
-        else:
+        problem = str(caught[0].message) if caught else f"it returned {value}"
+        if cause is not None:
             problem = f"{type(cause).__name__}: {cause}"
         return math.nan, problem.rstrip("."), cause
 
@@ -299,25 +220,26 @@ class Scoring:
             return answers.correct
         for known, method, row_metric in metrics.ROW_METRICS:
             if metrics.is_same_scorer(self.scorer, known):
-                truth = answers.y
-                if method == "predict_proba":
-                    truth = np.searchsorted(answers.classes, truth)
+                is_column = method == "predict_proba"
+                truth = np.searchsorted(answers.classes, answers.y) if is_column else answers.y
                 return row_metric(answers.by_method[method], truth)
         return None
 
     def _resample(self, answers: ExamPredictions) -> Array:
         """Return what each resample of the rows adds to the error of a score, NaN where the metric is not defined.
 
-        A large exam is resampled by fewer rows than it has, and the spread is scaled to its size. The seed makes the
-        resamples of two models the same, so that the two can be compared. A slow metric has fewer resamples.
+        The seed makes the resamples of two models the same, so that the two can be compared.
         """
-        rng, stop = np.random.default_rng(self.seed), time.monotonic() + _RESAMPLE_SECONDS
+        rng, stop = np.random.default_rng(self.seed), time.thread_time() + _RESAMPLE_SECONDS
         size = min(len(answers), _MAX_RESAMPLED_ROWS)
         scores = np.full(_N_RESAMPLES, np.nan)
-        for number in range(_N_RESAMPLES):
-            if number >= _LEAST_RESAMPLES and time.monotonic() > stop:
-                break
-            scores[number] = self._try(answers.take(rng.choice(len(answers), size)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for number in range(_N_RESAMPLES):
+                if number >= _LEAST_RESAMPLES and time.thread_time() > stop:
+                    break
+                with contextlib.suppress(ValueError, ArithmeticError):
+                    scores[number] = answers.take(rng.choice(len(answers), size)).score(self)
         is_known = np.isfinite(scores)
         n_known = int(np.count_nonzero(is_known))
         if n_known < 2:
@@ -325,27 +247,13 @@ class Scoring:
         scale = t.ppf(0.975, n_known - 1) / Z_95 * math.sqrt(size / len(answers) / (n_known - 1))
         return np.where(is_known, scale * (scores - scores[is_known].mean()), np.nan)
 
-    def _try(self, answers: ExamPredictions) -> float:
-        """Return the score over some of the rows, NaN where it is not defined."""
-        with warnings.catch_warnings(), contextlib.suppress(ValueError, ArithmeticError):
-            warnings.simplefilter("ignore")
-            return answers.score(self)
-        return math.nan
-
 
 @dataclass(frozen=True, eq=False)
 class Measurement:
-    """A score over the rows of an exam.
+    """A score over the rows of an exam, with its 95 % interval; None without rows.
 
-    Parameters
-    ----------
-    estimate : Estimate or None
-        The score with its 95 % interval; None without rows.
-    influence : array of float or None, default=None
-        What each row, or each resample, adds to the error of the score; None if the metric is not defined on the rows
-        or on a resample.
-    problem : str or None, default=None
-        Why the score, or the ends of its interval, are unknown.
+    `influence` is what each row, or each resample, adds to the error of the score; None if the metric is not defined
+    on the rows or on a resample. `problem` says why the score, or the ends of its interval, are unknown.
     """
 
     estimate: Estimate | None
@@ -356,11 +264,3 @@ class Measurement:
     def is_undefined(self) -> bool:
         """Whether there are rows, and the metric is not defined on them."""
         return self.estimate is not None and math.isnan(self.estimate.value)
-
-
-def _find_rare_class(answers: ExamPredictions) -> str | None:
-    """Return that one of several classes has too few rows for an interval; None if all have enough."""
-    classes, counts = np.unique(answers.labels, return_counts=True)
-    if len(classes) < 2 or len(classes) * counts.min() >= _MIN_CLASS_ROWS:
-        return None
-    return f"too few rows of the class {classes[counts.argmin()]} for an interval ({counts.min()})"
