@@ -11,6 +11,7 @@ import numpy as np
 
 from fitwithin._core.budget import Budget
 from fitwithin._core.records import Exam, Mask, Rows
+from fitwithin._pools.decks.table_pile import sort_distinct
 from fitwithin._pools.tables import is_contiguous
 from fitwithin.backends._base import ExamReport, FitReport, ScoreReport
 from fitwithin.backends._dask.cluster import Cluster
@@ -88,14 +89,14 @@ class HomeWorker:
 
     def _run_with_rows(self, method: str, rows: Rows, exams: Sequence[Exam], *arguments: Any) -> Any:
         """Run a task here, after the workers that hold its rows have sent those that are new here."""
-        needed = np.unique(np.concatenate([rows, *(exam.rows for exam in exams)]))
+        needed = sort_distinct(np.concatenate([rows, *(exam.rows for exam in exams)]))
         new = np.setdiff1d(needed, self._rows, assume_unique=True)
         parts = self._prepared.partitions.take(self._cluster, new)
         try:
             return self._run(method, self._cluster.pass_rows(rows, self.address), parts, list(exams), *arguments)
         finally:
             # They arrived, whatever the learner did then.
-            self._rows = np.union1d(self._rows, new)
+            self._rows = np.sort(np.concatenate([self._rows, new]))
 
     def examine(self, exam: Exam) -> ExamReport:
         """Predict rows: many where they are, and then the answers are joined here; others here."""
