@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from fitwithin._core.cost import LearnerTraits
 from fitwithin._core.exceptions import LearnerDied, OutOfMemory
+from fitwithin._core.memory_model import MemoryModel
 from fitwithin.teachers import LessonReport
 from fitwithin.teachers._auto.bet import _MAX_MEASUREMENTS, choose_bet, choose_measurement, find_chance, teach_bets
 from fitwithin.testing import FakeClock
@@ -222,7 +223,7 @@ def test_every_row_needs_no_measurement_if_it_is_nearly_sure_to_end():
 
 def test_a_bet_that_takes_too_much_memory_is_followed_by_a_smaller_one():
     state = state_after(math.inf)
-    state.costs.memory.limit = 1 << 30
+    state.costs.memory = MemoryModel(1 << 30)
     steps = teach_bets(state)
     first = next(steps)
     assert len(first.rows) == state.max_rows

@@ -13,6 +13,7 @@ from fitwithin import TimeConstrainedClassifier
 from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import OutOfMemory
+from fitwithin._core.memory_model import MemoryModel
 from fitwithin._core.records import Answers, Estimate, Exam, Lesson, LessonReport, Wait
 from fitwithin.backends import Process
 from fitwithin.teachers import Auto, Deck
@@ -130,7 +131,7 @@ def test_after_the_last_bet_the_first_learner_goes_on_alone_and_ends():
 
 def test_a_bet_that_takes_too_much_memory_is_followed_by_a_smaller_one():
     loops = ParallelLoops()
-    loops.deck.costs.memory.limit = 1 << 40
+    loops.deck.costs.memory = MemoryModel(1 << 40)
     _, bet = loops.begin_bet()
     loops.deck.costs.memory.observe_stop(len(bet.rows))
 
