@@ -142,6 +142,29 @@ def test_costs_of_another_machine_are_forgotten(ratio):
     assert cost.fits.deviation(20_000) == fresh.fits.deviation(20_000)
 
 
+def test_a_machine_that_shows_late_to_be_another_one_leaves_what_this_night_told():
+    cost, fresh = ExperiencedCost(a_night()), CostModel()
+
+    for model in (cost, fresh):
+        for rows, seconds in ((500, 0.7), (2_000, 6.5)):
+            model.observe_fit(rows, seconds)
+
+    assert cost.fits.observations() == fresh.fits.observations()
+    assert cost.fit_seconds(50_000) == fresh.fit_seconds(50_000)
+    assert cost.fits.deviation(50_000) == fresh.fits.deviation(50_000)
+
+
+def test_costs_of_a_somewhat_slower_machine_tell_how_seconds_grow():
+    cost = ExperiencedCost(a_night())
+
+    cost.observe_fit(500, 0.5 * 1.8)
+
+    assert cost.fit_seconds(50_000) == pytest.approx(1.8 * 50, rel=0.01)
+    assert cost.fits.deviation(50_000) > 0.5  # to be measured
+    cost.observe_fit(5_000, 5 * 1.8)
+    assert cost.fits.deviation(50_000) < 0.2
+
+
 def test_costs_are_doubted_until_a_fit_confirms_them():
     cost = ExperiencedCost(a_night())
     before = cost.fits.deviation(50_000)

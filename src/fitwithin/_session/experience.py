@@ -45,14 +45,16 @@ _MIN_CHANGE = math.log(2)
 # Of sizes that lie within this ratio, the newest is kept.
 _SIZE_RATIO = 1.25
 _MAX_RESIDUALS = 10
+_SECONDS_BY_ROWS = ("setup_seconds", "step_seconds", "exam_seconds_per_row")
 _BY_SIZE = ("setup_seconds", "step_seconds", "exam_seconds_per_row", "model_bytes", "save_and_load_seconds")
 
 
 class ExperiencedCost(CostModel):
     """Predict a learner's seconds from those of an earlier fit, as long as the fits of this one confirm them.
 
-    They are doubted until a fit that takes long enough to tell agrees with them. If one takes more than twice or less
-    than half of the seconds, they are of another machine, and are forgotten.
+    They are doubted until a fit that takes long enough to tell agrees with them. If one takes longer, they are scaled,
+    and tell how seconds grow with the rows. If it takes more than twice or less than half of the seconds, they are of
+    another machine, and are forgotten.
 
     Parameters
     ----------
@@ -78,6 +80,8 @@ class ExperiencedCost(CostModel):
 
     def __init__(self, observations: Mapping[str, Any], traits: LearnerTraits | None = None) -> None:
         super().__init__(traits)
+        # What this night tells by itself, for another machine.
+        self._tonight = CostModel(traits).fits
         # A first fit pays for what is paid once, so that it is compared with one of the same size.
         setup = dict(observations["setup_seconds"])
         self._near_seconds = {size: value + setup.get(size, 0.0) for size, value in observations["step_seconds"]}
@@ -88,11 +92,14 @@ class ExperiencedCost(CostModel):
         self, rows: int, seconds: float, setup_seconds: float | None = None, *, is_guess: bool = False
     ) -> None:
         """Learn from a fit, and from the first ones whether the machine is the same."""
+        self._tonight.observe(rows, seconds, setup_seconds, is_guess=is_guess)
         if self.fits.rows_so_far is not None:
             if not is_guess:
                 self._compare(rows, seconds)
             # The error of a prediction by another night says nothing about this one.
-            is_guess = is_guess or self.fits.n_sizes > 0
+            is_guess = True
+        if self.fits is self._tonight:
+            return
         if self.fits.rows_so_far is not None:
             self.fits.rows_so_far = max(rows, self.fits.rows_so_far)
         super().observe_fit(rows, seconds, setup_seconds, is_guess=is_guess)
@@ -102,12 +109,19 @@ class ExperiencedCost(CostModel):
         predicted = self._near_seconds.get(rows) or self.fits.seconds(rows)
         if min(seconds, predicted) <= MIN_TELLING_SECONDS:
             return
-        distance = abs(math.log(seconds / predicted))
-        if distance <= _MAX_NOISE:
+        distance = math.log(seconds / predicted)
+        if abs(distance) <= _MAX_NOISE:
             self.fits.rows_so_far = None
-        elif distance > _MIN_CHANGE:
-            # Another machine: this fit goes on as one without experience.
-            CostModel.__init__(self, self.traits)
+            return
+        # A bet at a higher speed than this would be lost; one that is too small is followed by another.
+        ratio = max(1.0, seconds / predicted)
+        known = self.observations()
+        scaled = {name: [[size, ratio * value] for size, value in known[name]] for name in _SECONDS_BY_ROWS}
+        self.restore({**known, **scaled})
+        self._near_seconds = {size: ratio * value for size, value in self._near_seconds.items()}
+        if abs(distance) > _MIN_CHANGE:
+            # Another machine: this fit goes on with what its own fits tell.
+            self.fits = self._tonight
 
 
 class Experience:
