@@ -159,6 +159,16 @@ def test_faster_settings_are_tried_where_the_learners_own_are_stopped_on_few_row
     assert found.best_rows > 50_000
 
 
+@pytest.mark.parametrize("cost", [6_000.0, 8_000.0])
+def test_faster_settings_are_tried_in_the_time_that_a_last_fit_of_a_slow_leader_leaves(cost):
+    fast = Space({"skill": Choice((0.6,)), "cost": Choice((10.0,))}, {"skill": 0.6, "cost": 10.0})
+
+    found = run_search([(Simulated(skill=0.5, cost=cost), fast)], pool_size=14_000, limit=10.0)
+
+    assert found.best.cost == 10.0
+    assert found.best_rows > 10_000
+
+
 @pytest.mark.parametrize("cost", [5_000.0, 50_000.0])
 def test_trials_beside_a_slow_leader_are_killed_while_there_is_time_for_others(cost):
     fast = Space({"cost": Choice((10.0,)), "trouble": Choice(("hangs", "none"))}, {"cost": 10.0, "trouble": "hangs"})

@@ -136,8 +136,9 @@ class Race:
             if reserved is None:
                 seconds = self.shares.count_search_seconds(leader, find_exponent(self.contenders))
             neighbour = leader.costs.fit_seconds(self.n_rows)
-            # Hyperparameters to begin with are fitted to the time there is.
-            has_starts = seconds > 0 and not self.finalists and any(entrant.starts for entrant in self.entrants)
+            # Hyperparameters to begin with are fitted to the time there is; after a last fit, only if it was slow.
+            may_start = seconds > 0 and (not self.finalists or leader.n_rows < self.n_rows)
+            has_starts = may_start and any(entrant.starts for entrant in self.entrants)
             if not has_starts and self._is_settled(leader) and self._grow(leader, seconds):
                 continue
             if not has_starts and neighbour + leader.costs.overhead_seconds(self.n_rows) > seconds:
