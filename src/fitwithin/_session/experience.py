@@ -93,19 +93,17 @@ class ExperiencedCost(CostModel):
     ) -> None:
         """Learn from a fit, and from the first ones whether the machine is the same."""
         self._tonight.observe(rows, seconds, setup_seconds, is_guess=is_guess)
-        if self.fits.rows_so_far is not None:
-            if not is_guess:
-                self._compare(rows, seconds)
+        is_doubted = self.fits.rows_so_far is not None
+        if is_doubted and not is_guess:
+            self._compare(rows, seconds)
+        if self.fits is not self._tonight:
+            if self.fits.rows_so_far is not None:
+                self.fits.rows_so_far = max(rows, self.fits.rows_so_far)
             # The error of a prediction by another night says nothing about this one.
-            is_guess = True
-        if self.fits is self._tonight:
-            return
-        if self.fits.rows_so_far is not None:
-            self.fits.rows_so_far = max(rows, self.fits.rows_so_far)
-        super().observe_fit(rows, seconds, setup_seconds, is_guess=is_guess)
+            super().observe_fit(rows, seconds, setup_seconds, is_guess=is_guess or is_doubted)
 
     def _compare(self, rows: int, seconds: float) -> None:
-        """Confirm the earlier seconds by a fit, or forget them if they are of another machine."""
+        """Confirm the earlier seconds by a fit, scale them, or forget those of fits on another machine."""
         predicted = self._near_seconds.get(rows) or self.fits.seconds(rows)
         if min(seconds, predicted) <= MIN_TELLING_SECONDS:
             return
