@@ -143,7 +143,7 @@ class ForkServerHandle:
         ours, theirs = socket.socketpair()
         self._channel = Channel(ours)
         # Held while an answer is waited for, so that it goes to the command that it belongs to.
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._mark = secrets.token_hex(8)
         try:
             self._process = subprocesses.start_interpreter("fork_server", theirs, self._mark)
@@ -195,16 +195,18 @@ class ForkServerHandle:
 
     def ask(self, command: Request, budget: Budget, descriptors: Sequence[int] = ()) -> Any:
         """Send a command and return its answer; raise TimeoutError, or ForkServerGone if the server was stopped."""
-        while not self._lock.acquire(timeout=_POLL_SECONDS):
-            budget.raise_if_spent()
         try:
+            while not self._lock.acquire(timeout=_POLL_SECONDS):
+                budget.raise_if_spent()
             # A command that would come too late is not sent.
             self._await_answers(budget)
             self._send(command, descriptors)
             self._await_answers(budget)
             return self._newest_answer
         finally:
-            self._lock.release()
+            # Ctrl-C may come before or after the lock is taken; only its owner can release it.
+            with contextlib.suppress(RuntimeError):
+                self._lock.release()
 
     def _await_answers(self, budget: Budget) -> None:
         next_check = time.monotonic() + subprocesses.PROCESS_POLL_SECONDS
