@@ -106,29 +106,24 @@ class TimeConstrainedEstimator(ReportMixin, ForecastMixin, MetaEstimatorMixin, B
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (n_rows, n_features), texts, data set or Dask collection
-            Features. A frame reaches the learner as a frame, and texts, which are a list, a Series or an array of one
-            dimension, as an array. Missing values, booleans and categorical columns stay as they are; the learner must
-            accept them. A data set on disk is a path to parquet or Arrow files, a list of paths, a pyarrow data set or
-            a polars lazy frame. Its rows are read while the learner trains, in random order, and reach the learner as
-            frames. A list of text is a list of paths if y is the name of a column. A Dask collection needs
-            ``backend=Dask(client)``.
+            Features. A frame reaches the learner as a frame, texts as an array; missing values stay as they are. A data
+            set on disk is a path to parquet or Arrow files, a list of paths, a pyarrow data set or a polars lazy frame;
+            its rows are read while the learner trains. A Dask collection needs ``backend=Dask(client)``.
         y : array-like of shape (n_rows,) or str
             Labels or values to learn, or the name of their column in X.
         sample_weight : array-like of shape (n_rows,) or str, optional
             Weight of each row, for the learner and for the score, or the name of the column in X that has it. Rows of
             X_val have the weight 1.
         groups : array-like of shape (n_rows,) or str, optional
-            The group of each row, or the name of its column in X: numbers, text or other hashable labels. The rows of a
-            group stay together: all are training rows, or all validation rows, or all holdout rows.
+            The group of each row, or the name of its column in X. All rows of a group are training rows, or all
+            validation rows, or all holdout rows.
         X_val : array-like, sparse matrix or frame of shape (n_val, n_features), or data set, optional
             Your own validation set, of the same type as X; for a data set on disk, a path or a frame. A random half of
-            it chooses the model, and the other half gives `score_estimate_`. No model is trained on it, and no row of X
-            is held out. For a Dask collection, a frame or an array.
+            it chooses the model, the other half gives `score_estimate_`, and no row of X is held out.
         y_val : array-like of shape (n_val,) or str, optional
             Labels or values of X_val, or the name of their column in X_val.
         **params : dict
-            Other arguments of the learner's `fit`, by scikit-learn's metadata routing. An array with one entry for
-            each row is split with the rows. Anything else is passed on unchanged.
+            Other arguments of the learner's `fit`, by metadata routing. An array with an entry for each row is split.
 
         Returns
         -------
@@ -367,15 +362,11 @@ def inherit_tags(tags: Tags, learner: Any) -> Tags:
     """Return an estimator's tags with the learner's own, as far as they apply."""
     if hasattr(learner, "__sklearn_tags__"):
         own = get_tags(learner)
-        kept = {
-            "input_tags": ("allow_nan", "sparse", "string", "categorical"),
-            "classifier_tags": ("multi_class", "poor_score"),
-            "regressor_tags": ("poor_score",),
-        }
-        for group, names in kept.items():
+        for group in ("input_tags", "classifier_tags", "regressor_tags"):
             mine, theirs = getattr(tags, group), getattr(own, group)
-            for name in () if mine is None or theirs is None else names:
-                setattr(mine, name, getattr(theirs, name))
+            for name in ("allow_nan", "sparse", "string", "categorical", "multi_class", "poor_score"):
+                if hasattr(mine, name) and hasattr(theirs, name):
+                    setattr(mine, name, getattr(theirs, name))
     return tags
 
 

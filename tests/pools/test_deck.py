@@ -11,6 +11,7 @@ from fitwithin._core.budget import Budget
 from fitwithin._core.cost import CostEstimates
 from fitwithin._core.exceptions import OutOfTime
 from fitwithin._pools.decks import table_pile
+from fitwithin._pools.decks.deck import count_validation_rows
 from fitwithin.teachers import Deck
 from fitwithin.testing import FakeClock
 
@@ -508,3 +509,7 @@ def test_rows_that_are_put_back_twice_come_in_the_order_of_a_pile():
     deck.put_back(first)
 
     np.testing.assert_array_equal(deck.deal(15), np.concatenate([first, second]))
+
+
+def test_the_validation_rows_are_a_part_of_a_small_pool_and_limited_in_a_large_one():
+    assert [count_validation_rows(size) for size in (400, 4000, 40_000, 4_000_000)] == [20, 200, 1000, 2000]

@@ -23,7 +23,7 @@ Margins = npt.NDArray[np.float32]
 """For each row, the gap between the probabilities of its two likeliest classes."""
 
 Influence = npt.NDArray[np.float32]
-"""What each row, or each resample of the rows, adds to the error of a score; see `difference_error`."""
+"""What each row, or each resample, adds to the error of a score."""
 
 ClassCounts = npt.NDArray[np.integer[Any]]
 
@@ -71,9 +71,6 @@ class Estimate:
 def difference_error(first: Influence, second: Influence) -> float | None:
     """Return the standard error of the difference between the scores of two models on the same rows.
 
-    Rows on which both models are right, or both wrong, say nothing about which is better. So this error is smaller than
-    the errors of the two scores suggest.
-
     Parameters
     ----------
     first, second : array of float
@@ -94,11 +91,11 @@ class FitLimits:
 
     Parameters
     ----------
-    stop_after : float or None, default=None
+    stop_after : float or None
         Seconds after which a learner that can stop early is told to stop with what it has.
-    kill_after : float or None, default=None
+    kill_after : float or None
         Seconds after which the learner is killed, in its fit and in each of its exams, if the runner can do that.
-    give_up_over : float or None, default=None
+    give_up_over : float or None
         Seconds of the whole fit, as projected after its first steps, above which it ends there and leaves no model.
     """
 
@@ -125,12 +122,7 @@ class Exam:
     rows : array of int
         Row numbers of the pool.
     purpose : {"mistakes", "score", "validation", "holdout"}, default="mistakes"
-        What the exam is for:
-
-        - "mistakes": find rows that the model gets wrong.
-        - "score": the same, and `Answers.score` is the user's score over these rows.
-        - "validation": decide which model is best. These rows have no part in `score_estimate_`.
-        - "holdout": only serve `score_estimate_`. `Answers.wrong` is all False, so that the teacher learns nothing.
+        Find rows that the model gets wrong, score it, decide which model is best, or serve `score_estimate_` only.
     margins : bool, default=False
         Whether to return `Answers.margins` too; the learner needs `predict_proba`.
     seconds : float or None, default=None
@@ -138,8 +130,6 @@ class Exam:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fitwithin.teachers import Exam
     >>> Exam(np.arange(3)).rows
     array([0, 1, 2])
     """
@@ -165,22 +155,16 @@ class Lesson:
     stop_after, kill_after, give_up_over : float or None, default=None
         Seconds; see `FitLimits`.
     refit : bool, default=False
-        Whether these are the rows of the best model together with the validation and holdout rows. The new model
-        replaces the best one, and takes over its scores, unless an exam on the validation rows, which it was trained
-        on, shows that something went wrong.
+        Whether these are all rows of the best model and the held-out ones; it passes its scores on to the new model.
     oversampled : bool, default=False
-        Whether misclassified rows are more frequent than in the pool. Such a model replaces another one by its score
-        only; a plain one with all rows of the best model and more also wins a tie.
+        Whether misclassified rows are more frequent than in the pool; such a model never wins a tie.
     expected_score : float or None, default=None
         The score on the validation rows that the teacher expects of the model, for the history.
     candidate : Candidate or None, default=None
-        In a session with several learners, the one to fit. If it fails, the exception is raised at the teacher's
-        request, and the teacher may go on with another learner.
+        In a session with several learners, the one to fit. If it fails, its exception is raised in the teacher.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fitwithin.teachers import Lesson
     >>> Lesson(np.arange(3)).rows
     array([0, 1, 2])
     """
@@ -206,8 +190,7 @@ class Lesson:
 class Wait:
     """A request of one of several generators of a teacher: wait until another generator has made progress.
 
-    It is answered with None after a fit, an exam or the end of another generator. If no other generator is at work, the
-    first generator is answered at once, and any other one ends.
+    It is answered with None. If no other one is at work, the first generator is answered at once; any other one ends.
     """
 
 
@@ -226,18 +209,13 @@ class Answers:
     score : Estimate or None
         The user's score over these rows, for the purposes "score" and "validation".
     influence : array of float or None
-        What each row, or each resample of the rows, adds to the error of the score: the root of the sum of squares
-        is its standard error. For the same purposes; see `difference_error`.
+        What each row, or each resample, adds to the error of the score, the root of the sum of squares.
     unpredicted : int, default=0
-        Rows that the model could not predict. Up to 1 % of the rows of an exam on validation rows are left out of
-        `rows`; with more, the model gives way to one that can predict them.
+        Rows that the model could not predict; in an exam on validation rows, up to 1 % are left out of `rows`.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from fitwithin.teachers import Answers
-    >>> answers = Answers(np.array([7, 3, 5]), np.array([True, False, False]))
-    >>> answers.mistakes
+    >>> Answers(np.array([7, 3, 5]), np.array([True, False, False])).mistakes
     1
     """
 
@@ -316,11 +294,6 @@ def examine(rows: Rows, purpose: Purpose = "mistakes", *, margins: bool = False)
     """Request an exam on these rows and return its answers; without rows, return empty answers at once.
 
     For use in a teacher: ``answers = yield from examine(rows)``.
-
-    Parameters
-    ----------
-    rows, purpose, margins
-        Those of the `Exam`, which the newest model takes.
     """
     if not len(rows):
         return Answers(rows, np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.float32) if margins else None)

@@ -25,15 +25,11 @@ _MAX_GROWTH = 2  # rows that are added, for each row of the lesson; more would t
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """The blocks of a data set on disk that rows come from; rows of one block may be much alike.
+    """The blocks of a data set on disk that rows come from; rows of one block may be much alike."""
 
-    `blocks` and `classes` are those of each row, if the rows have classes; `block_rows` are the rows of each block of
-    the whole data set.
-    """
-
-    blocks: Array
-    classes: Array | None
-    block_rows: Array
+    blocks: Array  # of each row
+    classes: Array | None  # of each row, if they have classes
+    block_rows: Array  # rows of each block of the whole data set
 
     @classmethod
     def join(cls, clusters: Sequence[Clusters]) -> Clusters:
@@ -87,25 +83,13 @@ class LabeledRows:
 
 
 class Pool(Protocol):
-    """Rows that are read by number, as copies. By default they are in memory from the beginning.
+    """Rows that are read by number, as copies. By default they are in memory from the beginning."""
 
-    Attributes
-    ----------
-    X : table
-        The features; of a data set on disk, a frame without rows.
-    y : Target
-        The target of all rows; of a data set on disk, of those that have been read.
-    row_params : dict of array
-        Other arguments of `fit` with one entry for each row, such as `sample_weight`.
-    n_given_rows, training_table : int and table
-        How many rows there are, and X, without those that no model is trained on.
-    """
-
-    X: Any
-    y: Target
-    row_params: Mapping[str, Array]
-    n_given_rows: int
-    training_table: Any
+    X: Any  # the features; of a data set on disk, a frame without rows
+    y: Target  # of all rows; of a data set on disk, of those that have been read
+    row_params: Mapping[str, Array]  # other arguments of `fit` with one entry for each row
+    n_given_rows: int  # without those that no model is trained on
+    training_table: Any  # X without these rows
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -152,12 +136,10 @@ class TablePool(Pool):
         return len(self.y.column)
 
     def add_validation_rows(self, more: TablePool) -> TablePool:
-        """Return a pool of these rows and, numbered after them, others that no model is trained on.
-
-        They have the weight 1. Other arguments of `fit` are used in training only, so zeros fill their place.
-        """
+        """Return a pool of these rows and, numbered after them, others of weight 1 that no model is trained on."""
         row_params = {}
         for name, column in self.row_params.items():
+            # Arguments other than weights are used in training only.
             filled = np.full((len(more), *column.shape[1:]), name == "sample_weight", column.dtype)
             row_params[name] = np.concatenate([column, filled])
         return TablePool(StackedTable(self.X, more.X), self.y.extend(more.y), row_params)
@@ -174,10 +156,7 @@ class TablePool(Pool):
         return Deck(len(self), rng, codes, min_class_rows, costs, counts)
 
     def find_strata(self) -> Labels | None:
-        """Return the classes to draw rows by; None if rows of all kinds are alike.
-
-        Rows of weight 0 are classes of their own, so that others are drawn too.
-        """
+        """Return the classes to draw rows by; rows of weight 0 are classes of their own, so that others are drawn."""
         labels = self.y if isinstance(self.y, Labels) else None
         weights = self.row_params.get("sample_weight")
         if weights is None or weights.all():
@@ -196,10 +175,7 @@ class TablePool(Pool):
 
 
 class StackedTable:
-    """Rows of two tables with the same columns, numbered one table after the other, without a copy of either.
-
-    Rows of a second array are converted to the type of the first as they are read.
-    """
+    """Rows of two tables with the same columns, numbered one table after the other; rows read have the first's type."""
 
     def __init__(self, first: Any, second: Any) -> None:
         self.first, self.second = first, second
@@ -236,10 +212,7 @@ def knows_fitted_values_only(learner: Any) -> bool:
 
 
 def find_missing_values(X: Any, lesson: Rows, sample: Rows) -> Rows:
-    """Return rows of a sample with values that are frequent in it and missing in a lesson.
-
-    At most twice as many rows are returned as the lesson has.
-    """
+    """Return rows of a sample with values that are frequent in it and missing in a lesson."""
     n_lesson = len(lesson)
     row_of_value: list[tuple[int, int]] = []
     for column in list_columns(take_rows(X, np.concatenate([lesson, sample]))):

@@ -31,11 +31,7 @@ def _one_line(text: str, style: str) -> TextColumn:
 
 
 class ProgressDisplay(Progress):
-    """Show a bar over the time, the last round with its rows, estimate and memory, and the current activity.
-
-    In a search there is the best score in place of the last round, and two lines more: the candidate that leads, and
-    the one that is tried.
-    """
+    """Show a bar over the time, the last round or in a search the best one, and the current activity."""
 
     def __init__(self, budget: Budget, console: Console, describe_candidate: DescribeCandidate = str) -> None:
         columns = (
@@ -44,8 +40,7 @@ class ProgressDisplay(Progress):
             _one_line("{task.fields[result]}", "green"),
             _one_line("{task.fields[activity]}", "dim"),
         )
-        self._budget = budget
-        self._describe_candidate = describe_candidate
+        self._budget, self._describe_candidate = budget, describe_candidate
         self._tried: set[int] = set()
         self._best = "no model yet"
         self._settings: dict[str, str] = {}

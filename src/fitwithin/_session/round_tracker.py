@@ -144,11 +144,7 @@ class OpenRound:
 
 @dataclass(eq=False)
 class RoundTracker:
-    """Follow a session row by row and round by round.
-
-    If validation and holdout rows were chosen beforehand, only the holdout rows are fresh: others may be much like
-    training rows.
-    """
+    """Follow a session row by row and round by round."""
 
     deck: Deck
     clock: Clock
@@ -192,8 +188,8 @@ class RoundTracker:
 
     def restore(self, marks: npt.NDArray[np.uint8], history: Sequence[Round]) -> None:
         """Go on from the rounds of an earlier fit on the same rows."""
-        self._trained = self._make_set(np.flatnonzero(marks & _TRAINED))
-        self._seen = self._make_set(np.flatnonzero(marks & _SEEN))
+        self._trained = RowSet(self.deck.pool_size, np.flatnonzero(marks & _TRAINED))
+        self._seen = RowSet(self.deck.pool_size, np.flatnonzero(marks & _SEEN))
         self.history += history
         self._numbers += [finished.number for finished in history]
 
@@ -254,10 +250,11 @@ class RoundTracker:
             number=self._numbers[-1],
             lesson=lesson,
             new_rows=len(new),
-            new_mistakes=int(np.count_nonzero(self._make_set(*self._mistakes).holds(new))),
+            new_mistakes=int(np.count_nonzero(RowSet(self.deck.pool_size, *self._mistakes).holds(new))),
             n_rows_trained=n_rows_trained,
             class_counts=self._count_classes(added, before),
-            has_every_row=may_be_all and (continues or self._make_set(rows).make_mask().sum() >= self._n_usable),
+            has_every_row=may_be_all
+            and (continues or RowSet(self.deck.pool_size, rows).make_mask().sum() >= self._n_usable),
             predicted_fit=predicted_fit,
             predicted_setup=predicted_setup,
             began_at=self.clock(),
@@ -296,14 +293,9 @@ class RoundTracker:
         counts = count_codes(self.labels.codes[rows], len(self.labels.classes))
         return counts if before is None or before.class_counts is None else before.class_counts + counts
 
-    def _make_set(self, *parts: Rows) -> RowSet:
-        found = RowSet(self.deck.pool_size)
-        for rows in parts:
-            found.add(rows)
-        return found
-
     def add_exam(self, rows: Rows, report: ExamReport, purpose: Purpose = "mistakes") -> None:
         """Note an exam; validation rows never count as fresh, holdout rows always do."""
+        # If the user chose the held-out rows, other rows may be much like training rows.
         may_be_fresh = purpose == "holdout" or (purpose != "validation" and self._n_usable == self.deck.pool_size)
         current = self.open_round
         current.add_report(report)

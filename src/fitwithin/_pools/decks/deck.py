@@ -35,9 +35,7 @@ _SMALL_POOL_VALIDATION_ONE_IN = 20  # rows of the pool for each one, where `_MIN
 class Deck:
     """Deals row numbers at random, each at most once until all have been dealt.
 
-    When every row has been dealt, discarded ones are shuffled and come back. A teacher keeps the rows it teaches and
-    discards those it only examined. For a large pool, time and memory grow with the rows that are dealt, beyond one bit
-    for each row of the pool.
+    When every row has been dealt, discarded ones are shuffled and come back.
 
     Parameters
     ----------
@@ -48,8 +46,7 @@ class Deck:
     strata, class_counts : array of int, optional
         The class of each row as a small number, and how often each occurs. The opening lesson then holds every class.
     min_class_rows : int, default=1
-        Rows of the rarest class in an opening lesson whose size is a fraction of the pool. The lesson grows for that,
-        up to a tenth of the pool.
+        Rows of the rarest class in an opening lesson, which grows for that up to a tenth of the pool.
     costs : CostEstimates, optional
         What the teacher can afford; by default there is no limit.
     pile : TablePile or BlockPile, optional
@@ -58,7 +55,7 @@ class Deck:
     Attributes
     ----------
     pool_size : int
-        Rows of the pool, with the held-out ones. Fractions are fractions of `size`.
+        Rows of the pool, with the held-out ones.
     resume_point : ResumePoint or None
         Where an earlier fit on the same rows ended; a teacher may resume there, or begin again.
     notes : dict
@@ -70,12 +67,8 @@ class Deck:
     --------
     >>> import numpy as np
     >>> deck = Deck(4, np.random.default_rng(0))
-    >>> hand = deck.deal(3)
-    >>> len(hand), deck.left
+    >>> len(deck.deal(3)), deck.left
     (3, 1)
-    >>> deck.discard(hand[:2])
-    >>> sorted([*deck.deal(9).tolist(), hand[2].item()])
-    [0, 1, 2, 3]
     """
 
     def __init__(
@@ -89,9 +82,7 @@ class Deck:
         *,
         pile: TablePile | BlockPile | None = None,
     ) -> None:
-        self.pool_size = size
-        self.costs = costs or CostEstimates()
-        self.rng = rng
+        self.pool_size, self.rng, self.costs = size, rng, costs or CostEstimates()
         self.resume_point: ResumePoint | None = None
         self.notes: dict[str, Any] = {}
         self.complete_opening: Callable[[Rows, Callable[[int], Rows]], Rows] | None = None
@@ -146,21 +137,14 @@ class Deck:
         return None if self._held_out is None else self._pile.keep_read(self._held_out[1])
 
     def hold_out(self, validation_rows: Rows, holdout_rows: Rows, *, can_refit: bool = True) -> None:
-        """Never deal these rows, which are in random order; to be called before anything is dealt.
-
-        `can_refit` tells whether a last fit of the best model may take them too.
-        """
+        """Never deal these rows, which are in random order; to be called before anything is dealt."""
         self._held_out, self._can_refit = (validation_rows, holdout_rows), can_refit
         self._pile.hold_out(np.concatenate([validation_rows, holdout_rows]))
 
     def opening(self, first: FirstSize) -> Rows:
         """Deal the rows of a first lesson, in the class proportions of the deck and with every class of it.
 
-        Parameters
-        ----------
-        first : int or float
-            A number of rows (int), or a fraction of the deck in (0, 1] (float). With a fraction, a pool of at most 500
-            rows is dealt whole, in its own order; otherwise the order is random.
+        With a fraction (float), a pool of at most 500 rows is dealt whole, in its own order.
         """
         count = opening_size(first, self.size)
         rows = self._pile.draw_first(count, 1 if isinstance(first, Integral) else self._min_class_rows)
@@ -215,10 +199,8 @@ class Deck:
 def check_fraction(alpha: float) -> None:
     """Raise a ValueError if alpha is not a number in [0, 1]."""
     if not (isinstance(alpha, Real) and 0 <= alpha <= 1):
-        raise ValueError(
-            f"alpha must be a number in [0, 1], the fraction of new training rows that are hard for the last model; "
-            f"got {alpha!r}."
-        )
+        meaning = "the fraction of new training rows that are hard for the last model"
+        raise ValueError(f"alpha must be a number in [0, 1], {meaning}; got {alpha!r}.")
 
 
 def opening_size(first: FirstSize, pool_size: int) -> int:
@@ -246,12 +228,6 @@ def find_largest_size(
 
 
 def count_validation_rows(pool_size: int) -> int:
-    """Return the number of validation rows, and of holdout rows, that Auto keeps back of a pool.
-
-    Examples
-    --------
-    >>> [count_validation_rows(size) for size in (400, 4000, 40_000, 4_000_000)]
-    [20, 200, 1000, 2000]
-    """
+    """Return the number of validation rows, and of holdout rows, that Auto keeps back of a pool."""
     least = min(_MIN_VALIDATION_ROWS, pool_size // _SMALL_POOL_VALIDATION_ONE_IN)
     return min(_MAX_VALIDATION_ROWS, max(pool_size // _VALIDATION_ONE_IN, least))

@@ -33,9 +33,11 @@ _SECONDS_PER_ROW = 1e-7
 class RowSet:
     """Some rows of a pool, kept as one bit for each row of the pool."""
 
-    def __init__(self, n_rows: int) -> None:
+    def __init__(self, n_rows: int, *parts: Rows) -> None:
         self._n_rows = n_rows
         self.words: npt.NDArray[np.uint16] = np.zeros(n_rows // 16 + 1, dtype="<u2")
+        for rows in parts:
+            self.add(rows)
 
     def add(self, rows: Rows) -> None:
         """Add rows, each of which may be there already."""
@@ -56,13 +58,12 @@ class RowSet:
 class TablePile:
     """The rows of a table, to be drawn at random, each once.
 
-    A large table is not shuffled: random rows are drawn, and those that were drawn before are left out. `strata` are
-    the classes of the rows as small numbers, `class_counts` their frequency, and `costs` knows the time left.
+    A large table is not shuffled: random rows are drawn, and those that were drawn before are left out.
     """
 
     size: int
     rng: np.random.Generator
-    strata: Codes | None = None
+    strata: Codes | None = None  # the classes of the rows as small numbers
     class_counts: Counts | None = None
     costs: CostEstimates = field(default_factory=CostEstimates)
 
@@ -74,10 +75,8 @@ class TablePile:
         size = self._pool_size = self.left = self.size
         self._row_type: type[np.integer[Any]] = np.int32 if size < 2**31 else np.int64
         self._held_out: Rows = np.zeros(0, dtype=np.intp)
-        # Rows that are not in the pile any more.
-        self._drawn = RowSet(size)
-        # All rows of the pile in random order, once they are listed.
-        self._shuffled: Rows | None = None
+        self._drawn = RowSet(size)  # with held-out rows
+        self._shuffled: Rows | None = None  # all rows of the pile in random order, once they are listed
 
     def list_rows(self) -> Rows:
         """Return every row but the held-out ones, in the order of the table."""
@@ -171,8 +170,7 @@ def sample_stratified(
 ) -> Rows:
     """Return `count` random rows in the class proportions of the pool, at least one of every class.
 
-    `strata` are the classes of the pool's rows, `class_counts` the rows of each that are not held out, and `candidates`
-    random rows from `sample_candidates`. There are more rows than `count`.
+    There are more rows than `count` that are not held out; `class_counts` counts these, `candidates` are some of them.
     """
     quotas = allocate_quotas(class_counts, count)
     chosen, missing = _take_up_to_quotas(strata, candidates, quotas)

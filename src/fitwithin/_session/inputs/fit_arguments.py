@@ -27,8 +27,8 @@ from fitwithin.teachers._registry import TEACHERS
 
 T = TypeVar("T")
 
+# The largest one that every random generator takes.
 MAX_SEED = 2**31 - 1
-"""Largest seed that every random generator takes."""
 
 Validation = Literal["random", "last"]
 
@@ -90,10 +90,7 @@ def can_resume(estimator: Any) -> bool:
 
 
 def route_fit_params(estimator: Any, learners: Sequence[Any], given: FitArguments) -> dict[str, Any]:
-    """Return the arguments of the learners' `fit`, which are the same for all; a learner that does not take one raises.
-
-    Without metadata routing there are only weights.
-    """
+    """Return the arguments of the learners' `fit`, the same for all; raise for a learner that does not take one."""
     params, groups, is_routed = dict(given.params), given.groups, get_config()["enable_metadata_routing"]
     if given.sample_weight is not None:
         params["sample_weight"] = given.sample_weight
@@ -120,13 +117,7 @@ def route_fit_params(estimator: Any, learners: Sequence[Any], given: FitArgument
 
 
 def split_fit_params(params: Mapping[str, Any], n_rows: int) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Split the arguments of `fit` into those with one entry for each row and all others.
-
-    Examples
-    --------
-    >>> split_fit_params({"region": ["a", "b"], "verbose": True}, 2)
-    ({'region': array(['a', 'b'], dtype='<U1')}, {'verbose': True})
-    """
+    """Split the arguments of `fit` into those with one entry for each row and all others."""
     row_params: dict[str, Array] = {}
     fit_params: dict[str, Any] = {}
     for name, value in params.items():
@@ -235,10 +226,9 @@ def validate_fit_params(teacher: Teacher, fit_params: Mapping[str, Any]) -> None
 
 
 def draw_seeds(random_state: Any, learner: Any) -> tuple[int | None, int, np.random.Generator]:
-    """Draw the seeds for the global random state of the learner, for scoring, and for every choice of rows.
+    """Draw the seeds for the learner, None without a random state, for scoring, and for every choice of rows.
 
-    All models are scored with one seed, so that intervals from resamples do not differ by chance. With a random state,
-    every `random_state` of the learner that is None is set too; without one, the first seed is None.
+    All models are scored with one seed, so that intervals from resamples do not differ by chance.
     """
     random = check_random_state(random_state)
     seed = None if random_state is None else int(random.randint(MAX_SEED))
