@@ -74,6 +74,10 @@ def test_a_script_without_a_main_guard(start, tmp_path):
     assert done.stderr == ""
 
 
+def test_the_module_of_a_learner_is_imported_ahead():
+    assert find_modules(pickle.dumps(GaussianNB())) == ["sklearn.naive_bayes"]
+
+
 def test_this_package_is_imported_ahead_however_it_is_installed():
     """An editable installation is in no folder of installed modules."""
     assert find_modules(pickle.dumps(RecordingClassifier())) == ["fitwithin.testing._backends"]

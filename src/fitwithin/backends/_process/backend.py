@@ -109,15 +109,14 @@ class ProcessRunner:
 
     def __exit__(self, *exc_info: object) -> None:
         self._stop_workers()
+        # An exception that the user keeps holds this runner, but not the rows.
+        rows, self._shared_rows = self._shared_rows, None
         if self._first is not None:
-            self._shared_rows = None
             return
         for sibling in self._siblings:
             sibling.__exit__()
         if self._writer is not None:
             self._writer.end()
-        # An exception that the user keeps holds this runner, but not the rows.
-        rows, self._shared_rows = self._shared_rows, None
         if rows is not None:
             rows.close()
         self.host.close()
@@ -137,7 +136,6 @@ class ProcessRunner:
         self._setup = WorkerSetup(pickled_learner, rows.layout, process_state, settings.seed, limit, core_share)
 
     def open_sibling(self) -> ProcessRunner:
-        """Return a runner with a learner's process of its own, which reads the same rows."""
         rows, number = self._rows, len(self._siblings) + 1
         if number >= len(self._core_shares):
             raise RuntimeError(f"Got {number + 1} runners; prepare() was told n_jobs={len(self._core_shares) or 1}.")
@@ -148,7 +146,6 @@ class ProcessRunner:
         return sibling
 
     def stop(self) -> None:
-        """Kill the learner at once, from any thread; the call under way, and every later one, raises `OutOfTime`."""
         self._budget.stop()
         for worker in (self._learner, self._loader.worker):
             if worker is not None:
@@ -163,14 +160,14 @@ class ProcessRunner:
         limits: FitLimits = NO_LIMITS,
         learner: Any = None,
     ) -> FitReport:
-        """Train a fresh copy of the learner, or continue with the newest model; then examine it."""
         start = self._budget.elapsed()
-        shared = self._rows
         pickled_learner = None if learner is None else pickle_learner(learner)
         with self._until_deadline("its process was still starting, which takes a few seconds for the first fit"):
-            selection = shared.share_training_rows(rows) if batch is None else shared.share_exam_rows(rows)
-            exam_requests = tuple(_share_exam(shared, exam) for exam in exams)
-            if batch is None and self._has_grown:
+            selection = self._rows.share_training_rows(rows) if batch is None else self._rows.share_exam_rows(rows)
+            exam_requests = tuple(map(self._share_exam, exams))
+            # After the first lesson a process holds what is paid once: libraries, threads, a GPU's context.
+            later = self._resting_bytes[1:]
+            if batch is None and later and later[-1] - later[0] > _MAX_GROWTH_BYTES:
                 self._end_learner()
             started = self._budget.elapsed()
             worker = self._learner or self._start_learner()
@@ -205,13 +202,6 @@ class ProcessRunner:
         self._watch = learner.watch = MemoryWatch(learner.pid, self._setup.memory_limit, self._others_blocks)
         return learner
 
-    @property
-    def _has_grown(self) -> bool:
-        """Whether the learner's process holds much more memory between lessons than after its first one."""
-        # Before the first lesson it holds little, and after it what is paid once: libraries, threads, a GPU's context.
-        later = self._resting_bytes[1:]
-        return bool(later) and later[-1] - later[0] > _MAX_GROWTH_BYTES
-
     def _end_learner(self) -> None:
         """End the learner's process, with everything that it started; the next fit starts another."""
         learner, self._learner, self._resting_bytes = self._learner, None, []
@@ -219,11 +209,13 @@ class ProcessRunner:
             learner.end()
 
     def examine(self, exam: Exam) -> ExamReport:
-        """Predict rows in the process that trained the model."""
         start = self._budget.elapsed()
         with self._until_deadline():
-            request = _share_exam(self._rows, exam)
+            request = self._share_exam(exam)
         return self._finish_exam(request, start)
+
+    def _share_exam(self, exam: Exam) -> Request:
+        return Request("examine", (self._rows.share_exam_rows(exam.rows), exam.purpose, exam.margins, exam.seconds))
 
     def _finish_exam(self, request: Request | None, start: float) -> ExamReport:
         """Return the report of an exam that began at `start`; without a request, of the next one of the last fit."""
@@ -235,7 +227,6 @@ class ProcessRunner:
         )
 
     def score(self, selected: Mask) -> ScoreReport:
-        """Score the newest model in the process that examined it."""
         report: ScoreReport = self._request(Request("score", (selected,)))
         return report
 
@@ -298,10 +289,6 @@ class ProcessRunner:
         """Kill the learner and the loader at once; what is written goes on until the session ends."""
         self._end_learner()
         self._loader.end()
-
-
-def _share_exam(rows: SharedRows, exam: Exam) -> Request:
-    return Request("examine", (rows.share_exam_rows(exam.rows), exam.purpose, exam.margins, exam.seconds))
 
 
 @contextlib.contextmanager

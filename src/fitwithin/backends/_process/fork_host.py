@@ -115,21 +115,20 @@ class ForkedWorker(WorkerConnection):
     def _describe_end(self, timeout: float) -> str | None:
         end = time.monotonic() + timeout
         try:
-            while (description := self._find_end()) is None and time.monotonic() < end:
+            while True:
+                # A process that is at its end has no memory.
+                if read_memory_use(self.pid) is None:
+                    budget = Budget(min(subprocesses.EXIT_STATUS_SECONDS, self.budget.remaining()))
+                    description = self._server.ask(Request("describe_end", (self.pid,)), budget)
+                    if isinstance(description, str):
+                        return description
+                if time.monotonic() >= end:
+                    return None
                 time.sleep(MIN_TIMEOUT_SECONDS)
         except TimeoutError:
             return None
         except ForkServerGone:
             return "the process that started it has ended"
-        return description
-
-    def _find_end(self) -> str | None:
-        # A process that is at its end has no memory.
-        if read_memory_use(self.pid) is not None:
-            return None
-        budget = Budget(min(subprocesses.EXIT_STATUS_SECONDS, self.budget.remaining()))
-        description = self._server.ask(Request("describe_end", (self.pid,)), budget)
-        return description if isinstance(description, str) else None
 
 
 class ForkServerGone(Exception):
@@ -174,7 +173,6 @@ class ForkServerHandle:
 
     @property
     def owes_answer(self) -> bool:
-        """Whether the server is still starting, or at work for a command."""
         return self._n_owed > 0
 
     @property
@@ -189,7 +187,6 @@ class ForkServerHandle:
             return False
 
     def import_modules(self, modules: list[str]) -> None:
-        """Have the server import modules; raise ForkServerGone."""
         self.send(Request("import_modules", (subprocesses.module_search_path(), modules)))
         self._n_owed_to_import = self._n_owed
 

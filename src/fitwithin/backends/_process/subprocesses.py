@@ -51,8 +51,8 @@ _INTERPRETER_FLAGS = {
 }
 """Attributes of `sys.flags`, and the options that set them; `-I` sets the first, the second and the fourth."""
 
-# Variables that the learner's process keeps instead of taking over the parent's.
 OWN_VARIABLES = ("JOBLIB_TEMP_FOLDER", "TMPDIR", MARK_VARIABLE, *OPENMP_VARIABLES)
+"""Variables that the learner's process keeps instead of taking over the parent's."""
 
 PROCESS_POLL_SECONDS = 1.0
 """Seconds between two looks at the parent, whose end is seen at once unless a fork of it lives on, and at a fork server
@@ -63,7 +63,6 @@ EXIT_STATUS_SECONDS = 1.0
 
 
 def module_search_path() -> list[str]:
-    """Return the directories in which this process looks for modules."""
     return [entry for entry in sys.path if isinstance(entry, str)]
 
 
@@ -115,8 +114,6 @@ def make_temporary_folder(pid: int) -> str:
 
 
 class ProcessHandle(Protocol):
-    """The parent's handle on a process."""
-
     @property
     def alive(self) -> bool: ...
     def close(self) -> None: ...
@@ -130,44 +127,35 @@ class ProcessCache(Generic[Handle]):
 
     def __init__(self, start: Callable[[], Handle]) -> None:
         self._start = start
-        self._handle: Handle | None = None
-        self._lock = threading.Lock()
+        # A list needs no lock, which a fork could find taken.
+        self._idle: list[Handle] = []
         atexit.register(self.clear)
         if hasattr(os, "register_at_fork"):
             # A fork of this process must not talk to its parent's idle process.
-            os.register_at_fork(after_in_child=self._forget)
+            os.register_at_fork(after_in_child=self._idle.clear)
 
     def take(self) -> Handle:
         """Return the idle process, or start one."""
-        with self._lock:
-            handle, self._handle = self._handle, None
-        if handle is not None and not handle.alive:
-            handle.close()
-            handle = None
-        return handle or self._start()
+        with contextlib.suppress(IndexError):
+            while not (handle := self._idle.pop()).alive:
+                handle.close()
+            return handle
+        return self._start()
 
     def give_back(self, handle: Handle) -> None:
         """Keep the process for the next `take`; end it if there is an idle one already."""
-        with self._lock:
-            if self._handle is None and handle.alive:
-                self._handle = handle
-                return
-        handle.close()
+        if not self._idle and handle.alive:
+            self._idle.append(handle)
+        else:
+            handle.close()
 
     def clear(self) -> None:
         """End the idle process."""
-        with self._lock:
-            handle, self._handle = self._handle, None
-        if handle is not None:
-            handle.close()
-
-    def _forget(self) -> None:
-        self._handle = None
-        self._lock = threading.Lock()
+        while self._idle:
+            self._idle.pop().close()
 
 
 def kill_group(pid: int) -> None:
-    """Kill a process and those of its group, if there are any."""
     with contextlib.suppress(OSError):
         os.killpg(pid, signal.SIGKILL)
 
@@ -189,10 +177,7 @@ def remove_loky_semaphores(pid: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class ProcessState:
-    """The global settings of a program that a learner may depend on.
-
-    They are set anew before each lesson: the program, or a lesson, may have changed them since the process started.
-    """
+    """Global settings of a program that a learner may depend on; set before each lesson, which may change them."""
 
     search_path: list[str]
     # The working directory; None if it was deleted.
@@ -208,7 +193,6 @@ class ProcessState:
 
     @classmethod
     def current(cls) -> ProcessState:
-        """Return those of this process, and of this thread."""
         return cls(
             search_path=module_search_path(),
             folder=_find_working_folder(),
@@ -273,20 +257,13 @@ def find_modules(pickled_learner: bytes) -> list[str]:
     """Return the installed modules that a pickled learner needs and that are loaded here.
 
     Modules of the user's own may change between two fits. What they import in turn is worth importing ahead.
-
-    Examples
-    --------
-    >>> import pickle
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> find_modules(pickle.dumps(GaussianNB()))
-    ['sklearn.naive_bayes']
     """
     named = {argument for _, argument, _ in pickletools.genops(pickled_learner) if isinstance(argument, str)}
     needed: dict[str, None] = {}
     for name in sorted(named & sys.modules.keys()):
         if not _is_installed(name):
-            values = list(_globals_of(sys.modules[name]).values())
-            needed |= dict.fromkeys(filter(_is_installed, map(_module_of, values)))
+            modules = map(_module_of, list(_globals_of(sys.modules[name]).values()))
+            needed |= dict.fromkeys(filter(_is_installed, modules))
         else:
             needed[name] = None
     return list(needed)
@@ -304,14 +281,12 @@ def _module_of(value: Any) -> str:
     return str(kind.__module__)
 
 
-def _globals_of(module: ModuleType) -> dict[str, Any]:
-    """Return the globals of a module; one that loads itself when it is first used is left alone."""
-    found: dict[str, Any] = object.__getattribute__(module, "__dict__")
-    return found
+def _globals_of(module: ModuleType) -> Any:
+    # A module that loads itself when it is first used is left alone.
+    return object.__getattribute__(module, "__dict__")
 
 
 def _is_installed(name: str) -> bool:
-    """Whether a module is loaded, and installed."""
     file = _globals_of(sys.modules[name]).get("__file__") if name in sys.modules else None
     return isinstance(file, str) and file.startswith(_INSTALL_PREFIXES)
 

@@ -52,9 +52,6 @@ _KEPT_FILES = 3
 _MAX_PICKLE_SHARE = 0.01
 """Largest share of a fit's seconds that measuring the size of its model may take: what it took for the last model."""
 
-_FIRST_OOM_CHOICE = "1000"
-"""Largest adjustment of the kernel. Less would not do: a program that holds much data has a high score of its own."""
-
 
 def serve(channel: Channel, setup: WorkerSetup, files: tuple[int, ...]) -> None:
     """Answer requests until the parent closes the connection, which raises EOFError; `files` hold the shared rows."""
@@ -126,12 +123,12 @@ class Worker:
             self._newest = ModelRunner(learner, settings.scoring)
         stop_signal = make_stop_signal(limits)
         rows = self._rows.read(selection)
-        if batch is None:
-            report = self._newest.fit(rows, settings.fit_params, stop_signal, early_stopping)
-        else:
+        if batch is not None:
             report = self._newest.partial_fit(rows, batch, settings.classes)
-        if batch is None and not report.gave_up:
-            report = replace(report, model_bytes=self._measure_model(report.fit_seconds))
+        else:
+            report = self._newest.fit(rows, settings.fit_params, stop_signal, early_stopping)
+            if not report.gave_up:
+                report = replace(report, model_bytes=self._measure_model(report.fit_seconds))
         caught = [PortableWarning.from_message(warning) for warning in self._newest.warnings]
         return report, caught, 0 if memory is None else memory.now
 
@@ -153,12 +150,10 @@ class Worker:
             ctypes.CDLL(None).malloc_trim(0)
 
     def examine(self, selection: RowSelection, purpose: Purpose, margins: bool, seconds: float | None) -> ExamReport:
-        """Predict rows with the newest model, compare and score; see `Exam`."""
         self._pickled = None
         return self._fitted.examine(self._rows.read_in_pieces(selection, seconds), purpose, margins)
 
     def score(self, selected: Mask) -> ScoreReport:
-        """Score the newest model on the rows that it was examined on."""
         return self._fitted.score(selected)
 
     def save(self) -> tuple[set[str], int]:
@@ -197,11 +192,9 @@ class Worker:
         self._newest = ModelRunner(model, settings.scoring)
 
     def answer(self, selection: RowSelection, margins: bool) -> tuple[ExamPredictions, float]:
-        """Predict rows with the newest model, for a process that scores it."""
         return self._fitted.answer(self._rows.read_in_pieces(selection), margins)
 
     def add_answers(self, answers: ExamPredictions, purpose: Purpose) -> ExamReport:
-        """Count answers of the newest model that other processes got."""
         return self._fitted.add_answers(answers, purpose)
 
     def dump(self, path: str) -> tuple[str, ...]:
@@ -229,7 +222,6 @@ class Worker:
 
 
 def _load_model(file: int) -> tuple[Any, float]:
-    """Return a saved model, and the seconds of loading it."""
     start = time.monotonic()
     try:
         return load_pickle(file), time.monotonic() - start
@@ -268,7 +260,8 @@ def _make_error_reply(error: Exception) -> ErrorReply:
 def become_first_oom_choice() -> None:
     """Have Linux end this process, or one that it starts, before any other when memory runs out."""
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
-        file.write(_FIRST_OOM_CHOICE)
+        # The largest adjustment: a program that holds much data has a high score of its own.
+        file.write("1000")
 
 
 def main(descriptor: int, idle_seconds: float) -> None:
