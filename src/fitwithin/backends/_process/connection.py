@@ -95,7 +95,6 @@ class Channel:
         self._descriptors: list[int] = []
 
     def fileno(self) -> int:
-        """Return the socket's descriptor."""
         return self._connection.fileno()
 
     def send(self, message: Any, timeout: float | None = None, descriptors: Sequence[int] = ()) -> None:
@@ -145,7 +144,6 @@ class Channel:
         self._descriptors += descriptors
 
     def close(self) -> None:
-        """Close the socket."""
         self._connection.close()
 
     def _message_bytes(self) -> int:

@@ -22,8 +22,7 @@ from fitwithin.backends._process.shared_memory import MappedFile, SharedColumn, 
 # How many bits of each 16-bit number are set. NumPy 1.26 cannot count bits.
 _BIT_COUNTS = np.unpackbits(np.arange(2**16, dtype=np.uint16).view(np.uint8).reshape(-1, 2), axis=1).sum(1, np.uint8)
 
-LoadBlock = Callable[[int], Any]
-"""Loads the block at this offset."""
+LoadBlock = Callable[[int], Any]  # loads the block at this offset
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class RowSelection:
     """Where the rows of a fit or an exam lie."""
 
     # A range, which is read without a copy, or any positions in any order.
-    index: slice | Rows
+    index: range | Rows
     # Where the blocks of a table of frames lie, or the ends of those of a spool, after 0.
     blocks: tuple[Any, ...] = ()
 
@@ -48,32 +47,17 @@ class RowSelection:
     def from_positions(cls, positions: Rows, blocks: tuple[Any, ...] = ()) -> RowSelection:
         """Return the rows at these positions, as a range if possible."""
         if is_contiguous(positions):
-            return cls(slice(int(positions[0]), int(positions[-1]) + 1), blocks)
+            return cls(range(int(positions[0]), int(positions[-1]) + 1), blocks)
         return cls(positions, blocks)
-
-    def __len__(self) -> int:
-        return self.index.stop - self.index.start if isinstance(self.index, slice) else len(self.index)
 
     @property
     def positions(self) -> Rows:
         """Position of each row."""
-        return np.arange(self.index.start, self.index.stop) if isinstance(self.index, slice) else self.index
-
-    @property
-    def stop(self) -> int:
-        """One more than the last position."""
-        return self.index.stop if isinstance(self.index, slice) else int(self.index.max(initial=-1)) + 1
-
-    def take(self, piece: slice) -> RowSelection:
-        """Return some of these rows."""
-        if isinstance(self.index, slice):
-            start = self.index.start
-            return RowSelection(slice(start + piece.start, start + piece.stop), self.blocks)
-        return RowSelection(self.index[piece], self.blocks)
+        return np.arange(self.index.start, self.index.stop) if isinstance(self.index, range) else self.index
 
 
 class RowPositions:
-    """The position of each row that has one: in memory, a number for each of these, and 3 bits a row of the pool."""
+    """The position of each row that has one, in a number for each of these, and 3 bits a row of the pool."""
 
     def __init__(self, n_rows: int) -> None:
         self._rows = RowSet(n_rows)
@@ -135,20 +119,18 @@ class RowReader:
         tables = [table.open(file) for table, file in zip(layout.tables, files[len(layout.columns) :], strict=False)]
         self._mapped: Any = StackedTable(*tables) if len(tables) == 2 else next(iter(tables), None)
         self._spool = None if layout.spool is None else layout.spool.open(files[-1])
+        self._load_block: LoadBlock = functools.partial(load_pickle, files[-1])
 
     def read(self, selection: RowSelection) -> LabeledRows:
         """Return the selected rows; whatever the learner writes into them, the next reading sees the pool's."""
-        return self._read(selection, self._cached_loader(), None)
-
-    def _cached_loader(self) -> LoadBlock:
-        """Return what loads each block of a table once for one exam, or one fit, which may write into it."""
-        return functools.cache(functools.partial(load_pickle, self._files[-1]))
+        return self._read(selection, self._load_block, None)
 
     def _read(self, selection: RowSelection, load_block: LoadBlock, index: BlockIndex | None) -> LabeledRows:
-        columns = [
-            column.open(file, selection.stop)[selection.index]
-            for column, file in zip(self._layout.columns, self._files, strict=False)
-        ]
+        found = selection.index
+        where = slice(found.start, found.stop) if isinstance(found, range) else found
+        stop = found.stop if isinstance(found, range) else int(found.max(initial=-1)) + 1
+        shared = zip(self._layout.columns, self._files, strict=False)
+        columns = [column.open(file, stop)[where] for column, file in shared]
         target, *others = columns
         row_params = dict(zip(self._layout.row_params, others, strict=False))
         numbers = selection.positions if index is None or self._spool is not None else others[len(row_params)]
@@ -161,12 +143,14 @@ class RowReader:
 
     def read_in_pieces(self, selection: RowSelection, seconds: float | None = None) -> Iterator[LabeledRows]:
         """Yield the selected rows piece by piece; a range at once if there is time, because that copies nothing."""
-        n_rows = len(selection)
-        size = n_rows if isinstance(selection.index, slice) else rows_per_piece(self._row_bytes())
-        load_block = self._cached_loader()
+        n_rows = len(selection.index)
+        size = n_rows if isinstance(selection.index, range) else rows_per_piece(self._row_bytes())
+        # Pieces share blocks.
+        load_block = functools.cache(self._load_block)
         for piece in split_exam(n_rows, size, seconds):
             # Only an interval needs the blocks that the rows come from.
-            yield self._read(selection.take(piece), load_block, self._layout.index)
+            part = RowSelection(selection.index[piece], selection.blocks)
+            yield self._read(part, load_block, self._layout.index)
 
     def _row_bytes(self) -> int:
         if self._mapped is not None:
@@ -177,7 +161,7 @@ class RowReader:
 
     def _features(self, selection: RowSelection, columns: list[Array], load_block: LoadBlock) -> Any:
         if self._mapped is not None:
-            return self._mapped[selection.index]
+            return self._mapped[selection.positions]
         if self._spool is not None and self._layout.index is not None:
             return self._spool.read(selection.positions, self._layout.index, selection.blocks)
         return _read_blocks(selection, load_block) if selection.blocks else columns[-1]

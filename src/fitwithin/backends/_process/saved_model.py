@@ -62,7 +62,6 @@ class LoadedModels:
         return any(kind.partition(".")[0] not in _SAFE_LIBRARIES for kind in kinds - self._kinds)
 
     def observe(self, kinds: set[str], n_bytes: int, seconds: float) -> None:
-        """Learn from a model that was loaded."""
         self._kinds |= kinds
         if n_bytes >= max(self._n_bytes, _MIN_MEASURED_BYTES):
             self._n_bytes, self._seconds = n_bytes, seconds
@@ -133,14 +132,12 @@ class ProcessDump:
         self._channel = channel
 
     def wait(self, seconds: float) -> bool:
-        """Wait until the file is written, at most so long; return whether that is over, well or not."""
         try:
             return self._channel.poll(seconds)
         except (EOFError, OSError):
             return True
 
     def result(self) -> tuple[str, ...]:
-        """Return the types in the file that are not on fitwithin's own list."""
         try:
             reply: tuple[str, ...] | ErrorReply = self._channel.receive()
         except (EOFError, OSError):
@@ -164,7 +161,6 @@ class PortableWarning:
 
     @classmethod
     def from_message(cls, message: WarningMessage) -> PortableWarning:
-        """Return a warning that was caught."""
         categories = tuple((kind.__module__, kind.__qualname__) for kind in message.category.__mro__)
         is_named = _find_class(*categories[0]) is message.category
         pickled = b"" if is_named else cloudpickle.dumps(message.category)
@@ -198,21 +194,17 @@ class ProcessModel:
 
     @property
     def dumps_in_background(self) -> bool:
-        """Whether another process writes it to a skops file."""
         return self.begin_dump is not None
 
     def load(self) -> Any:
-        """Return the fitted learner in this process."""
         model = load_pickle(self.file.fd)
         reissue_warnings([warning.to_message() for warning in self.warnings])
         return model
 
     def dump(self, path: Path) -> ProcessDump | FinishedDump:
-        """Have the model written to a skops file."""
         if self.begin_dump is None:
             return FinishedDump(load_pickle(self.file.fd), path)
         return self.begin_dump(self.file, path)
 
     def discard(self) -> None:
-        """Close the file."""
         self.file.close()

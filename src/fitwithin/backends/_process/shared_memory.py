@@ -1,7 +1,4 @@
-"""Files that two processes share, the arrays and pickles in them, and arrays that are a part of another file.
-
-Shared files are anonymous memory on Linux if possible, elsewhere temporary files.
-"""
+"""Files that two processes share, the arrays and pickles in them, and arrays that are a part of another file."""
 
 from __future__ import annotations
 
@@ -59,7 +56,6 @@ class SharedFile:
 
     @property
     def n_bytes(self) -> int:
-        """Size of the file."""
         return os.fstat(self.fd).st_size
 
     def map_array(self, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
@@ -78,7 +74,6 @@ class SharedFile:
         self.close()
 
     def close(self) -> None:
-        """Close the descriptor."""
         descriptor, self.fd = self.fd, -1
         if descriptor >= 0:
             os.close(descriptor)
@@ -93,12 +88,10 @@ class SharedColumn:
 
     @classmethod
     def from_array(cls, source: Array) -> SharedColumn:
-        """Return the column that holds rows of this array."""
         return cls(source.dtype, source.shape[1:])
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of one row."""
         return int(np.prod(self.row_shape, dtype=np.int64)) * self.dtype.itemsize
 
     def open(self, fd: int, stop: int) -> Array:
@@ -117,13 +110,11 @@ class PickledObject:
         body = io.BytesIO()
         pickler = _KindPickler(body, protocol=5, buffer_callback=buffers.append)
         # Names of the types, classes and functions that it takes to unpickle it.
-        self.kinds: set[str] = set()
-        pickler.kinds = self.kinds
+        self.kinds = pickler.kinds = set[str]()
         pickler.dump(value)
         self._parts = [body.getbuffer(), *(buffer.raw() for buffer in buffers)]
         self.n_bytes = sum(part.nbytes for part in self._parts)
-        # Without the arrays.
-        self.body_bytes = self._parts[0].nbytes
+        self.body_bytes = self._parts[0].nbytes  # without the arrays
 
     def write(self, fd: int, offset: int = 0, before_write: Callable[[], None] = lambda: None) -> int:
         """Write it to a file, and return where it ends; `before_write` may raise before each write of at most 32 MB."""
@@ -206,7 +197,6 @@ class MappedFile:
         return (found, file) if (status.st_ino, status.st_size) == (inode, root.base.size()) else None
 
     def open(self, fd: int) -> Array:
-        """Map the array, read-only."""
         self._refuse_if_cut_short(os.fstat(fd).st_size)
         return np.ndarray(self.shape, self.dtype, mmap.mmap(fd, 0, access=mmap.ACCESS_READ), self.offset, self.strides)
 

@@ -1,13 +1,11 @@
 """Rows that the parent shares with the learner's process; each travels at most once.
 
-The parent appends rows to one growing shared map when they are first used. Where all rows have one
-size, it moves the training rows to the front of the map, in training order: the learner then reads
-one contiguous array, and a subset that grows the last one moves only the new rows. Frames and sparse
-matrices are appended in blocks. The learner's process maps a `numpy.memmap` itself, without a copy.
+The parent appends rows to one growing shared map when they are first used. Where all rows have one size, it moves the
+training rows to the front, in training order: the learner then reads one contiguous array, and a subset that grows the
+last one moves only the new rows. Frames and sparse matrices are appended in blocks.
 
-If several learners read at the same time, no row may move: training rows are appended from the front
-of the map, and rows that are only examined from its end. Subsets that grow one order are prefixes of
-the map, and contiguous; all rows of the pool are the whole map. A learner gathers the rows of any other.
+If several learners read at the same time, no row may move: training rows are appended from the front of the map, and
+rows that are only examined from its end. Subsets that grow one order are prefixes of the map.
 """
 
 from __future__ import annotations
@@ -152,7 +150,9 @@ class RowMap(SharedRows):
     def share_training_rows(self, rows: Rows) -> RowSelection:
         """Move these rows to the front of the map, in their order, if they are distinct and plain."""
         self._append(rows)
-        if self._blocks is not None or not self._are_distinct(rows):
+        present = np.zeros(self.n_appended, dtype=np.bool_)
+        present[self._positions.find(rows)] = True
+        if self._blocks is not None or np.count_nonzero(present) < len(rows):
             return self._select(rows)
         misplaced = np.flatnonzero(self._row_at[: len(rows)] != rows)
         chunks = _split_chunks(rows, self._chunk_rows, self._budget, int(next(iter(misplaced), len(rows))))
@@ -161,7 +161,7 @@ class RowMap(SharedRows):
             if number % _UNMAPPED_CHUNKS == 0:
                 self._unmap_pages()
         self._unmap_pages()
-        return RowSelection(slice(0, len(rows)))
+        return RowSelection(range(len(rows)))
 
     def share_exam_rows(self, rows: Rows) -> RowSelection:
         """Append the rows that are new."""
@@ -177,11 +177,6 @@ class RowMap(SharedRows):
     def _select(self, rows: Rows) -> RowSelection:
         blocks = () if self._blocks is None else tuple(self._blocks.blocks)
         return RowSelection.from_positions(self._positions.find(rows), blocks)
-
-    def _are_distinct(self, rows: Rows) -> bool:
-        present = np.zeros(self.n_appended, dtype=np.bool_)
-        present[self._positions.find(rows)] = True
-        return int(np.count_nonzero(present)) == len(rows)
 
     def _append(self, rows: Rows) -> None:
         new = self._positions.find_new(rows)
@@ -216,7 +211,7 @@ class RowMap(SharedRows):
     def _unmap_pages(self) -> None:
         """Let go of the pages that this process has touched: at the deadline that would take 0.14 s for 3.8 GB."""
         for shared in self._maps:
-            if isinstance(shared.base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            if isinstance(shared.base, mmap.mmap):
                 shared.base.madvise(mmap.MADV_DONTNEED)
 
     def _set_positions(self, rows: Rows, positions: Rows) -> None:
