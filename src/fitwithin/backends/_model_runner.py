@@ -33,15 +33,7 @@ FIRST_PIECE_ROWS = 256
 
 
 def rows_per_piece(row_bytes: int) -> int:
-    """Return the number of rows that an exam reads at a time; `row_bytes` is 0 if unknown.
-
-    Examples
-    --------
-    >>> rows_per_piece(1024)
-    16384
-    >>> rows_per_piece(0)
-    131072
-    """
+    """Return the number of rows that an exam reads at a time; `row_bytes` is 0 if unknown."""
     return min(MAX_PIECE_ROWS, max(1, MAX_PIECE_BYTES // max(1, row_bytes)))
 
 
@@ -52,13 +44,6 @@ def split_exam(
 
     With a limit of `seconds`, the first is small, and yielded in any case; another at most doubles the rows, and should
     end in time.
-
-    Examples
-    --------
-    >>> list(split_exam(5, 2))
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
-    >>> list(split_exam(1000, 1000, seconds=0.0))
-    [slice(0, 256, None)]
     """
     size = piece_rows if seconds is None else min(piece_rows, FIRST_PIECE_ROWS)
     start, done = clock(), 0
@@ -75,20 +60,7 @@ def split_exam(
 
 
 class ModelRunner:
-    """Fit a learner in place, and examine the model.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fitwithin.backends._scoring import Scoring
-    >>> from fitwithin._pools.pool import LabeledRows
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> runner = ModelRunner(DecisionTreeClassifier(), Scoring())
-    >>> runner.fit(LabeledRows(np.array([[0.0], [1.0]]), np.array(["a", "b"])), {}).fit_seconds > 0
-    True
-    >>> runner.examine([LabeledRows(np.array([[0.0], [1.0]]), np.array(["a", "a"]))]).wrong
-    array([False,  True])
-    """
+    """Fit a learner in place, and examine the model."""
 
     def __init__(self, learner: Any, scoring: Scoring) -> None:
         self.model = learner

@@ -157,11 +157,6 @@ class ReceivedRows(SharedRows):
         blocks = () if self._blocks is None else tuple(self._blocks.blocks)
         return RowSelection.from_positions(self._positions.find(rows), blocks)
 
-    def close(self) -> None:
-        """Close the files, and forget the rows."""
-        super().close()
-        self.forget()
-
 
 class WorkerRunner(ProcessRunner):
     """Run a learner in a process of its own on a Dask worker, on rows that came from others."""

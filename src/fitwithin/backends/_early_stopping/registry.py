@@ -170,14 +170,7 @@ def fit_label_encoded_classifier(
 
 
 _BOOSTER = LearnerTraits(
-    0.9,
-    0.15,
-    model_growing_share=0.0,
-    spread=0.1,
-    worth_share=0.8,
-    least_share=0.5,
-    oversampling_pays=True,
-    later_step_cost=0.8,
+    0.9, 0.15, 0.0, spread=0.1, worth_share=0.8, least_share=0.5, oversampling_pays=True, later_step_cost=0.8
 )
 _FOREST = LearnerTraits(1.05, 0.25, spread=0.1, worth_share=0.6)
 _TREE = LearnerTraits(1.1, spread=0.05)

@@ -109,16 +109,15 @@ class ProcessRunner:
 
     def __exit__(self, *exc_info: object) -> None:
         self._stop_workers()
-        # An exception that the user keeps holds this runner, but not the rows.
-        rows, self._shared_rows = self._shared_rows, None
         if self._first is not None:
             return
         for sibling in self._siblings:
             sibling.__exit__()
         if self._writer is not None:
             self._writer.end()
-        if rows is not None:
-            rows.close()
+        if self._shared_rows is not None:
+            # An exception that the user keeps may hold this runner, but not the rows.
+            self._shared_rows.close()
         self.host.close()
 
     def prepare(self, learner: Any, pool: Pool, settings: FitSettings) -> None:

@@ -24,12 +24,7 @@ import psutil
 
 from fitwithin.backends._memory_use import remove_abandoned_blocks
 from fitwithin.backends._process import subprocesses
-from fitwithin.backends._process.connection import (
-    Channel,
-    ErrorReply,
-    Request,
-    describe_exit,
-)
+from fitwithin.backends._process.connection import Channel, ErrorReply, Request, describe_exit
 from fitwithin.backends._process.worker import become_first_oom_choice, flush_output, serve
 
 _PR_SET_PDEATHSIG = 1  # from linux/prctl.h

@@ -51,9 +51,10 @@ class SharedRows(ABC):
         return self.share_training_rows(rows)
 
     def close(self) -> None:
-        """Close the shared files."""
+        """Close the shared files, and let go of the rows, whoever may still hold this object."""
         for file in self.files:
             file.close()
+        vars(self).clear()
 
 
 def share_rows(pool: Pool, budget: Budget, n_readers: int = 1) -> SharedRows:
@@ -108,7 +109,6 @@ class MappedFileRows(SharedRows):
         return MappedFile("", 0, table.shape, self._map.strides, table.dtype), file
 
     def share_training_rows(self, rows: Rows) -> RowSelection:
-        """Return the rows' positions in the file."""
         if self._copied is not None:
             places = rows[rows >= self._first_copied] - self._first_copied
             places = places[~self._is_shared[places]]
@@ -117,11 +117,6 @@ class MappedFileRows(SharedRows):
                 self._map[chunk] = self._copied[chunk]
                 self._is_shared[chunk] = True
         return RowSelection(rows)
-
-    def close(self) -> None:
-        """Close the shared files."""
-        super().close()
-        self._copied, self._map = None, np.zeros(0)
 
 
 class RowMap(SharedRows):
@@ -164,15 +159,8 @@ class RowMap(SharedRows):
         return RowSelection(range(len(rows)))
 
     def share_exam_rows(self, rows: Rows) -> RowSelection:
-        """Append the rows that are new."""
         self._append(rows)
         return self._select(rows)
-
-    def close(self) -> None:
-        """Close the shared files, and let go of the rows, whoever may still hold this object."""
-        super().close()
-        self._maps, self._sources, self._blocks, self._table = [], (), None, None
-        self._positions, self._row_at = RowPositions(0), np.zeros(0, dtype=self._row_at.dtype)
 
     def _select(self, rows: Rows) -> RowSelection:
         blocks = () if self._blocks is None else tuple(self._blocks.blocks)
