@@ -112,8 +112,7 @@ class TimeConstrainedEstimator(ReportMixin, ForecastMixin, MetaEstimatorMixin, B
         y : array-like of shape (n_rows,) or str
             Labels or values to learn, or the name of their column in X.
         sample_weight : array-like of shape (n_rows,) or str, optional
-            Weight of each row, for the learner and for the score, or the name of the column in X that has it. Rows of
-            X_val have the weight 1.
+            Weight of each row, or the name of its column in X. Rows of X_val have the weight 1.
         groups : array-like of shape (n_rows,) or str, optional
             The group of each row, or the name of its column in X. All rows of a group are training rows, or all
             validation rows, or all holdout rows.
@@ -132,13 +131,9 @@ class TimeConstrainedEstimator(ReportMixin, ForecastMixin, MetaEstimatorMixin, B
 
         Raises
         ------
-        NoModelInTime
-            If no model could be trained by the deadline.
-        NoModelInMemory
-            If the learner took more than the memory limit before the first model.
-        LearnerFailed
-            If the learner's process died before the first model. An exception that the learner raises before then
-            comes out of `fit` as it is.
+        NoModelInTime, NoModelInMemory, LearnerFailed
+            If the deadline, the memory limit or the end of the learner's process came before the first model. An
+            exception that the learner raises before then comes out of `fit` as it is.
         """
         backend = find_backend(self.backend)
         budget = _start_budget(self, backend)
@@ -275,7 +270,7 @@ class TimeConstrainedEstimator(ReportMixin, ForecastMixin, MetaEstimatorMixin, B
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (n_rows, n_features), data set or Dask collection
-            Rows to predict. A data set on disk, as in `fit`, is read in parts. A Dask collection gives a Dask array.
+            Rows to predict. A data set on disk is read in parts. A Dask collection gives a Dask array.
         """
         return self._call_best("predict", X)
 

@@ -13,36 +13,22 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from fitwithin._core.preference import Candidate
 
-Rows = npt.NDArray[np.integer[Any]]
-"""Row numbers of a pool, in the narrowest sufficient type."""
-
-Mask = npt.NDArray[np.bool_]
-"""One boolean for each row."""
-
-Margins = npt.NDArray[np.float32]
-"""For each row, the gap between the probabilities of its two likeliest classes."""
-
-Influence = npt.NDArray[np.float32]
-"""What each row, or each resample, adds to the error of a score."""
-
+Rows = npt.NDArray[np.integer[Any]]  # row numbers of a pool, in the narrowest sufficient type
+Mask = npt.NDArray[np.bool_]  # one boolean for each row
+Margins = npt.NDArray[np.float32]  # for each row, the gap between the probabilities of its two likeliest classes
+Influence = npt.NDArray[np.float32]  # what each row, or each resample, adds to the error of a score
 ClassCounts = npt.NDArray[np.integer[Any]]
-
-Returns = Literal["best", "last"]
-"""Whether a teacher wants its best model back, or its last one."""
-
-Purpose = Literal["mistakes", "score", "validation", "holdout"]
-"""What an exam is for; see `Exam`."""
+Returns = Literal["best", "last"]  # whether a teacher wants its best model back, or its last one
+Purpose = Literal["mistakes", "score", "validation", "holdout"]  # of an exam; see `Exam`
 
 StopReason = Literal[
     "time", "all rows", "no gain", "no mistakes", "on_round", "interrupted", "learner failed", "memory", "fallback"
 ]
 """Why a session ended."""
 
+# Share of the rows of an exam that a model may leave unpredicted and still be compared with others.
 MAX_UNPREDICTED = 0.01
-"""Share of the rows of an exam that a model may leave unpredicted and still be compared with others."""
-
-Z_95 = 1.96
-"""Standard errors from the middle of a 95 % interval to its ends."""
+Z_95 = 1.96  # standard errors from the middle of a 95 % interval to its ends
 
 
 @dataclass(frozen=True)
@@ -105,7 +91,6 @@ class FitLimits:
 
 
 NO_LIMITS = FitLimits()
-"""The fit may take any time."""
 
 
 def make_limit(seconds: float) -> float | None:
@@ -275,8 +260,7 @@ class LessonReport:
     is_best: bool | None = None
 
 
-Answer = Answers | LessonReport | None
-"""What a teacher's request is answered with; a `Wait` with None."""
+Answer = Answers | LessonReport | None  # to a teacher's request; None to a `Wait`
 
 
 def teach(lesson: Lesson) -> Generator[Lesson, Answer, LessonReport]:

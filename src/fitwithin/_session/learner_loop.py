@@ -26,18 +26,15 @@ if TYPE_CHECKING:
 LearnerFailure = LearnerRaised | LearnerDied | OutOfMemory
 LEARNER_FAILURES = (LearnerRaised, LearnerDied, OutOfMemory)
 
-# The session ends when less time is left than this many times the teacher's slowest choice so far, which takes long in
-# a very large pool: choices grow with their lessons, which at most double or quadruple.
+# Least time left, in slowest choices so far: choices grow with their lessons, which at most double or quadruple.
 _CHOICE_FACTOR = 3
 
-# Rows of a lesson from which on counting its classes and marking its rows, before it begins, takes long, and the
-# seconds that each row may take: the rows lie all over the pool.
+# Rows of a lesson from which on counting its classes and marking its rows, before it begins, takes long.
 _LARGE_LESSON = 1 << 20
-_COUNT_SECONDS = 2.5e-7
+_COUNT_SECONDS = 2.5e-7  # that each of these rows may take: they lie all over the pool
 
-# Random rows that a fallback is fitted on, at most, and the share of the time left after which its fit is stopped.
-_MAX_FALLBACK_ROWS = 10_000
-_MAX_FALLBACK_SHARE = 0.1
+_MAX_FALLBACK_ROWS = 10_000  # random rows that a fallback is fitted on
+_MAX_FALLBACK_SHARE = 0.1  # of the time left, after which its fit is stopped
 
 
 @dataclass(eq=False)
@@ -50,8 +47,7 @@ class LearnerLoop:
     # A context for a call of the runner, in which other loops go on. Everything else happens under one lock.
     released: Callable[[], AbstractContextManager[None]] = nullcontext
     wait: Callable[[], None] = lambda: None  # until another loop's learner has done something; see `Wait`
-    # What the learner does, in words.
-    activity: str = "getting ready"
+    activity: str = "getting ready"  # what the learner does, in words
     status: str = "the learner had not started"
 
     def __post_init__(self) -> None:
@@ -81,7 +77,6 @@ class LearnerLoop:
                 answer = failure
 
     def _ask_teacher(self, requests: Requests, answer: Answer | LearnerFailure) -> Lesson | Exam | Wait | StopReason:
-        """Return the next request, or why there is none."""
         current = self.tracker.current
         # A model that cannot be compared yet would be lost, so its next exam is chosen in any case.
         is_waiting_for_exam = current is not None and not (current.is_comparable or current.was_compared)
@@ -105,10 +100,9 @@ class LearnerLoop:
             failure.where = f"in round {len(self.tracker.history) + 1}, {self.activity}"
         if candidate is None and self._selector.best is None:
             raise failure
-        if current is not None and isinstance(failure, OutOfMemory):
-            memory = self.session.costs_of(current.lesson).memory
-            if memory is not None:
-                memory.observe_stop(len(current.lesson.rows))
+        memory = None if current is None else self.session.costs_of(current.lesson).memory
+        if current is not None and memory is not None and isinstance(failure, OutOfMemory):
+            memory.observe_stop(len(current.lesson.rows))
         self.abandon_round()
 
     def abandon_round(self) -> None:
@@ -206,7 +200,6 @@ class LearnerLoop:
         return self._selector.make_comparable(answers)
 
     def _choose_by_validation(self, current: OpenRound) -> None:
-        """Choose between the new model and the best one, and save the winner at once."""
         validation = current.validation
         if validation is None:
             return
@@ -225,10 +218,7 @@ class LearnerLoop:
                 self._save(current, self._selector.prefers)
 
     def _compare_refit(self, current: OpenRound, validation: Answers) -> None:
-        """Make the best model that was fitted again with more rows the best one; its scores stay those of the former.
-
-        One that was stopped early, or is clearly worse on rows that it was trained on, is not better than the former.
-        """
+        """Replace the best model by itself with more rows, unless it is clearly worse; the scores stay."""
         best = self._selector.best
         if best is None or current.fit.was_cut_short or current.saved is not None:
             return
@@ -281,10 +271,7 @@ class LearnerLoop:
         self._selector.update_best(current)
 
     def _save(self, current: OpenRound, accepts: Callable[[OpenRound], bool]) -> None:
-        """Make the new model the best one, if it can still be loaded in time.
-
-        If another loop has found a better model while this one was saved, `accepts` decides again.
-        """
+        """Make the new model the best one, if it can be loaded in time and `accepts` one that was found meanwhile."""
         current.is_wanted = True
         self._announce("saving the model of", current.n_rows_trained, current.lesson.candidate)
         best = self._selector.best
@@ -306,7 +293,6 @@ class LearnerLoop:
         current.saved, current.saved_at = model, self.budget.elapsed()
 
     def _close_round(self, current: OpenRound) -> bool:
-        """Note the round, and tell everyone; True if the user says stop."""
         self._selector.update_best(current)
         finished = self.tracker.close(self.budget.elapsed())
         self.session.write()

@@ -20,9 +20,7 @@ from fitwithin._core.rounds import Round
 from fitwithin._session.result import SessionResult
 from fitwithin.backends._early_stopping.registry import find_inner_learner
 
-DescribeCandidate = Callable[[int], str]
-"""Returns the learner and the hyperparameters of a candidate of a search, by its number."""
-
+DescribeCandidate = Callable[[int], str]  # the learner and hyperparameters of a candidate of a search, by its number
 ShowProgress = Literal["auto"] | bool
 
 
@@ -131,7 +129,6 @@ class SessionLog:
 
 
 Listener = ProgressDisplay | SessionLog
-"""What is told of every activity and every round."""
 
 
 def _describe_score(

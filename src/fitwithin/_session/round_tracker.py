@@ -21,8 +21,7 @@ from fitwithin._pools.decks.table_pile import RowSet, sort_distinct
 from fitwithin.backends import ExamReport, FitReport, SavedModel
 from fitwithin.teachers import Deck
 
-# Bits of the mark that each row has.
-_TRAINED, _SEEN = np.uint8(1), np.uint8(2)
+_TRAINED, _SEEN = np.uint8(1), np.uint8(2)  # bits of the mark that each row has
 
 
 @dataclass(eq=False)
@@ -151,8 +150,7 @@ class RoundTracker:
     labels: Labels | None = None
 
     def __post_init__(self) -> None:
-        # Of all rounds, several of which may be under way at the same time.
-        self._numbers: list[int] = []
+        self._numbers: list[int] = []  # of all rounds, several of which may be under way at the same time
         self._n_usable = self.deck.size
         # Rows of lessons, and rows of lessons and exams; a fit that resumes knows those of its own lessons too.
         self._trained = self._trained_now = RowSet(self.deck.pool_size)
@@ -164,8 +162,7 @@ class RoundTracker:
 
     def _start_loop(self) -> None:
         self._choose_seconds = self.slowest_choice = 0.0
-        # Of rounds that left no model to compare with the best one.
-        self.lost_seconds = 0.0
+        self.lost_seconds = 0.0  # of rounds that left no model to compare with the best one
         self._mistakes: list[Rows] = []
         self._last: OpenRound | None = None
         self.current: OpenRound | None = None
@@ -244,6 +241,10 @@ class RoundTracker:
             added = sort_distinct(rows[~self._trained_now.holds(rows)])
             new, before = sort_distinct(new), self._last
         n_rows_trained = len(added) + (0 if before is None else before.n_rows_trained)
+        # Before each lesson, not after the last one: with millions of rows it takes a while, and the deadline is near.
+        counts = None if self.labels is None else count_codes(self.labels.codes[added], len(self.labels.classes))
+        if counts is not None and before is not None and before.class_counts is not None:
+            counts = before.class_counts + counts
         may_be_all = n_rows_trained >= self._n_usable
         self._numbers.append(max(self._numbers, default=0) + 1)
         self.current = OpenRound(
@@ -252,7 +253,7 @@ class RoundTracker:
             new_rows=len(new),
             new_mistakes=int(np.count_nonzero(RowSet(self.deck.pool_size, *self._mistakes).holds(new))),
             n_rows_trained=n_rows_trained,
-            class_counts=self._count_classes(added, before),
+            class_counts=counts,
             has_every_row=may_be_all
             and (continues or RowSet(self.deck.pool_size, rows).make_mask().sum() >= self._n_usable),
             predicted_fit=predicted_fit,
@@ -285,13 +286,6 @@ class RoundTracker:
         """The round under way; `check_request` has seen to it that there is one."""
         assert self.current is not None
         return self.current
-
-    def _count_classes(self, rows: Rows, before: OpenRound | None) -> ClassCounts | None:
-        # Before each lesson, not after the last one: with millions of rows it takes a while, and the deadline is near.
-        if self.labels is None:
-            return None
-        counts = count_codes(self.labels.codes[rows], len(self.labels.classes))
-        return counts if before is None or before.class_counts is None else before.class_counts + counts
 
     def add_exam(self, rows: Rows, report: ExamReport, purpose: Purpose = "mistakes") -> None:
         """Note an exam; validation rows never count as fresh, holdout rows always do."""

@@ -20,14 +20,10 @@ from fitwithin.backends._scoring import NO_WEIGHTS
 # Least rows of an exam whose undefined score is told about: exams of small tables have a few rows, often of one class.
 _MIN_TOLD_ROWS = 20
 
-LEAST_VOTE_SECONDS = 0.1
-"""Seconds to select the members of a vote, at least."""
-
-# Models that may vote: their bytes at most, the share of the time limit that is reserved for their vote, and the exams
-# that each needs for it: on validation rows, on holdout rows, and one for the selection.
-_MAX_VOTE_BYTES = 2 << 30
-_MAX_VOTE_SHARE = 0.2
-_EXAMS_OF_VOTER = 3.0
+LEAST_VOTE_SECONDS = 0.1  # to select the members of a vote
+_MAX_VOTE_BYTES = 2 << 30  # of all models that may vote
+_MAX_VOTE_SHARE = 0.2  # of the time limit, that is reserved for the vote
+_EXAMS_OF_VOTER = 3.0  # on validation rows, on holdout rows, and one for the selection
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,28 +117,22 @@ class VoteMembers:
 
 @dataclass(eq=False)
 class ModelSelector:
-    """Decide whether a new model replaces the best one, and hold the best one.
-
-    The best model of an earlier fit stays unless a new one is at least as good: by its score, or without scores by its
-    rows. One that takes more than `max_row_seconds` to predict a row is the best one only if all are slower.
-    """
+    """Decide whether a new model replaces the best one, and hold the best one."""
 
     returns: Returns
-    past: FitState | None = None
+    past: FitState | None = None  # its model stays unless a new one is at least as good
     is_scoring_proven: bool = True
     members: VoteMembers = field(default_factory=VoteMembers)
-    max_row_seconds: float = math.inf
+    max_row_seconds: float = math.inf  # that a prediction takes, unless all models are slower
 
     def __post_init__(self) -> None:
-        # Whether every new model replaces the one before, whatever its score.
-        self.accepts_every_model = self.returns == "last"
+        self.accepts_every_model = self.returns == "last"  # whatever its score
         self.stored: KeptModel | None = None
         if self.past is not None and self.past.model is not None and self.past.model_record is not None:
             self.stored = KeptModel(InlineModel(self.past.model), self.past.model_record)
         self.best = self.stored
-        # The one before it, in case that the best one cannot be loaded.
-        self.former: KeptModel | None = None
-        # The rows of the model, whether its score was undefined, and why.
+        self.former: KeptModel | None = None  # the one before it, in case that the best one cannot be loaded
+        # The rows of the model with the most rows, whether its score was undefined, and why.
         self._problem: tuple[int, bool, str] = 0, False, ""
 
     @property
@@ -151,10 +141,7 @@ class ModelSelector:
         return None if self.best is None else self.best.record
 
     def note_problem(self, n_rows: int, n_examined: int, score: Estimate | None, problem: str | None) -> None:
-        """Note why a score of a model is unknown, if it is; the model with the most rows counts.
-
-        A metric that is not known to work for any model, and gives no finite score, raises.
-        """
+        """Note why a score of a model is unknown, if it is; raise for a metric that has not worked for any model."""
         self.is_scoring_proven |= problem is None and is_finite(score)
         if problem is None:
             return
@@ -201,8 +188,7 @@ class ModelSelector:
     def prefers(self, new: OpenRound) -> bool:
         """Whether a new model replaces the best one; for answers on validation rows, `ScoredModel` has the rule.
 
-        Without them, the lower bound of the estimate over all exams must be higher, as in the paper, unless the model
-        was trained on every row of the pool.
+        Without them, the lower bound of the estimate must be higher, as in the paper, or the model has every row.
         """
         best, validation = self.best, new.validation
         if self.accepts_every_model:
@@ -230,7 +216,6 @@ class ModelSelector:
         return challenger.is_preferred_to(holder)
 
     def _beats_stored(self, validation: Answers, score: Estimate, n_rows: int) -> bool:
-        """Whether a new model is at least as good as the stored one, if there is one."""
         if self.past is None or self.stored is None:
             return True
         stored = self.stored.record
@@ -250,7 +235,6 @@ class ModelSelector:
         self._discard_unused(dropped)
 
     def _discard_unused(self, *dropped: KeptModel | None) -> None:
-        """Discard models, except for the best one, the one before it, and those that may vote."""
         used = [one.model for one in (self.best, self.former, *self.members.models) if one is not None]
         for one in dropped:
             if one is not None and all(one.model is not model for model in used):

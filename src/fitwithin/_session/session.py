@@ -224,7 +224,6 @@ class Session:
         return reason
 
     def _run_loops(self) -> StopReason:
-        """Carry out the teacher's requests, in one loop or side by side."""
         teacher, deck = self.teacher, self.deck
         if self.n_jobs > 1 and isinstance(teacher, ParallelTeacher):
             requests = teacher.teach_parallel(deck, self.n_jobs)

@@ -17,12 +17,9 @@ from fitwithin._pools.decks.table_pile import TablePile
 if TYPE_CHECKING:
     from fitwithin._pools.decks.block_pile import BlockPile
 
-FirstSize = int | float
-"""Size of the first lesson: a number of rows (int) or a fraction of the pool (float)."""
+FirstSize = int | float  # of the first lesson: a number of rows (int) or a fraction of the pool (float)
 
-# Rows of a pool that is taught whole; the default fraction of it would be two or three rows.
-SMALL_POOL_ROWS = 500
-
+SMALL_POOL_ROWS = 500  # of a pool that is taught whole; the default fraction of it would be two or three rows
 _SIZE_RATIO = 1.1  # between two sizes that are considered
 
 # Validation rows, which are not taught before the end. There are as many holdout rows.

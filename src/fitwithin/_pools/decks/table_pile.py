@@ -16,8 +16,7 @@ from fitwithin._core.target import count_codes
 Codes = npt.NDArray[np.unsignedinteger]
 Counts = npt.NDArray[np.intp]
 
-# Rows that are listed and shuffled at once, which takes 40 ms for this many.
-MAX_SHUFFLED = 2_000_000
+MAX_SHUFFLED = 2_000_000  # rows that are listed and shuffled at once, which takes 40 ms
 
 # A larger pile is shuffled too if a draw takes, or has taken, so much of it that random rows would often be repeats.
 _MAX_SAMPLED_ONE_IN = 8

@@ -27,17 +27,14 @@ from fitwithin.teachers._registry import TEACHERS
 
 T = TypeVar("T")
 
-# The largest one that every random generator takes.
-MAX_SEED = 2**31 - 1
+MAX_SEED = 2**31 - 1  # the largest one that every random generator takes
 
 Validation = Literal["random", "last"]
 
-# Share of the rows of a class that have a weight, below which a warning says so. Zeros on purpose, such as those of the
-# other folds of a cross-validation, leave more.
+# Least share of the rows of a class that have a weight; zeros on purpose, such as those of other folds, leave more.
 _MIN_WEIGHTED_SHARE = 0.01
 
-# Parameters by which a user of CatBoost says where its logs go, or that there are none.
-_LOG_PARAMETERS = {"allow_writing_files", "train_dir"}
+_LOG_PARAMETERS = {"allow_writing_files", "train_dir"}  # of CatBoost
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +156,6 @@ def warn_of_weightless_classes(labels: Labels, n_weighted: Array) -> None:
         warnings.warn(
             f"Few rows have a sample_weight other than 0: {names}. Other rows count for nothing, in training and in "
             "scores. Leave them out, or check the weights.",
-            UserWarning,
             stacklevel=2,
         )
 
@@ -179,7 +175,7 @@ def clone_learner(learner: Any, regression: bool, name: str = "estimator") -> An
     params = _list_parameters(cloned)
     _refuse_other_tasks(cloned, params)
     for part in (cloned, *params.values()):
-        # CatBoost would write a folder of logs in the working folder; the user may have asked for one.
+        # It would write a folder of logs in the working folder; the user may have asked for one.
         if type(part).__module__.startswith("catboost.") and not _LOG_PARAMETERS & part.get_params().keys():
             part.set_params(allow_writing_files=False)
     return cloned

@@ -41,11 +41,10 @@ from fitwithin.teachers import Deck, Teacher
 # Least rows of the rarest class in a first subset, for metrics other than accuracy, which are often undefined on fewer.
 _MIN_CLASS_ROWS = 20
 
+_MAX_VALIDATION_SET = 20_000  # validation rows of a learner that predicts them after each step of its fit
+
 # Missing values are left to the learner.
 _CHECKS = {"ensure_all_finite": False, "dtype": None, "accept_sparse": "csr"}
-
-# Validation rows at most of a learner that predicts them after each step of its fit.
-_MAX_VALIDATION_SET = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +67,7 @@ class FitInputs:
         return self.pool.y if isinstance(self.pool.y, Labels) else None
 
     def list_rows(self, result: SessionResult) -> dict[str, Rows | None]:
-        """Return the fitted attributes with row numbers of X; held-out rows of X_val are numbers of its rows.
-
-        They are None if rows have no numbers for the user, or the model continued with others.
-        """
+        """Return the fitted attributes with row numbers of X, or of X_val; None if the user knows no such numbers."""
         trained, pool = result.record.rows, self.pool
         if trained is None or not isinstance(pool, TablePool):
             return {"training_rows_": None, "validation_rows_": None, "holdout_rows_": None}
@@ -128,10 +124,7 @@ class FitInputs:
 def check_inputs(
     estimator: Any, given: FitArguments, teacher: Teacher, memory_limit: int | None, open_pool: Callable[..., Any]
 ) -> FitInputs:
-    """Check the learner and the rows; the estimator keeps the number of rows, their features and classes.
-
-    `memory_limit` is that of all learners together; `open_pool` opens a data set, as `open_disk_pool` does.
-    """
+    """Check the learner and the rows; the estimator keeps the number of rows, their features and classes."""
     n_jobs, is_weighted = fit_arguments.count_learners(teacher, estimator.n_jobs), given.sample_weight is not None
     scoring = make_scoring(estimator.scoring, regression=estimator._regression, weighted=is_weighted)
     own_learner = estimator._make_learner()
@@ -202,10 +195,7 @@ def _hold_out_rows(
 
 
 def check_features(estimator: Any, X: Any, y: Any = None) -> Any:
-    """Return X as the learner gets it; missing values are left to the learner.
-
-    In `fit`, which has a y, the estimator keeps the number and names of the features; later X is compared with them.
-    """
+    """Return X as the learner gets it; in `fit`, which has a y, the estimator keeps the names of the features."""
     reset = y is not None
     if is_text_array(X) and (reset or not hasattr(estimator, "n_features_in_")):
         check_consistent_length(X, y)
