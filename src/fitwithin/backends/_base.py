@@ -77,8 +77,7 @@ class ExamReport:
     score : Estimate or None
         Score over these rows, for every purpose but "mistakes".
     influence : array of float or None
-        What each row, or each resample of them, adds to the error of the score, for the purposes "score" and
-        "validation", if the metric allows it; see `Answers`.
+        What each row, or each resample of them, adds to the error of the score, if known; see `Answers`.
     problem : str or None
         Why the score, or the ends of its interval, are unknown, for a warning.
     unpredicted : Unpredicted or None
@@ -213,25 +212,22 @@ class SavedModel(Protocol):
 class Runner(Protocol):
     """Run one learner for one session; a context manager.
 
-    The session calls `prepare` once. It then calls `fit` any number of times, and after a fit any
-    of `examine`, `score` and `save`. `fit`, `examine`, `score` and `save` raise four exceptions:
+    The session calls `prepare` once, then `fit` any number of times, and after a fit any of `examine`, `score` and
+    `save`. These four raise four exceptions:
 
-    - `OutOfTime`, if the budget is spent before the call or while it runs. A killable runner stops
-      the learner first. The session makes no further call but `__exit__`.
-    - `LearnerRaised`, if the learner raises. It holds the exception and its traceback. In `save` it
-      also means that the model cannot be pickled. The runner can be used again.
-    - `LearnerDied`, if the learner's process ends without an exception. The text says how, such as
-      "it was killed by SIGSEGV". The next `fit` starts a new process.
-    - `OutOfMemory`, if the learner and its children take more than `FitSettings.memory_limit`. A
-      killable runner stops them first; the next `fit` starts a new process. A runner that cannot stop
-      its learner reports the memory, and the session plans by it.
+    - `OutOfTime`, if the budget is spent before the call or while it runs. A killable runner stops the learner first.
+      The session makes no further call but `__exit__`.
+    - `LearnerRaised`, if the learner raises. It holds the exception and its traceback. In `save` it also means that the
+      model cannot be pickled. The runner can be used again.
+    - `LearnerDied`, if the learner's process ends without an exception. The text says how, such as "it was killed by
+      SIGSEGV". The next `fit` starts a new process.
+    - `OutOfMemory`, if the learner and its children take more than `FitSettings.memory_limit`. A killable runner stops
+      them first; the next `fit` starts a new process. One that cannot reports the memory, and the session plans by it.
 
-    Every other exception is an error of the backend, and ends the session. Models that were saved
-    before any of these exceptions can still be loaded.
+    Every other exception is an error of the backend, and ends the session. Models that were saved before can be loaded.
 
-    With `FitSettings.n_jobs`, the session opens siblings after `prepare`, and calls each runner from a
-    thread of its own. `stop` may be called from any thread. `killable` says whether the runner can stop
-    a running fit, at the deadline and over the memory limit.
+    With `FitSettings.n_jobs`, the session opens siblings after `prepare`, and calls each runner from a thread of its
+    own. `killable` says whether the runner can stop a running fit, at the deadline and over the memory limit.
     """
 
     killable: bool
@@ -250,8 +246,8 @@ class Runner(Protocol):
     def open_sibling(self) -> Runner:
         """Return a prepared runner for the same learner, pool, settings and budget, with a learner of its own.
 
-        Both can be at work at the same time, in different threads. There are ``FitSettings.n_jobs - 1`` siblings. A
-        sibling is a context manager too. It must be left before this runner is; models that it saved outlive it.
+        There are ``FitSettings.n_jobs - 1`` siblings, each at work in a thread of its own. A sibling must be left
+        before this runner is; models that it saved outlive it.
 
         Raises TypeError if this backend runs one learner only; the message says what to do.
         """
@@ -259,8 +255,8 @@ class Runner(Protocol):
     def stop(self) -> None:
         """Stop the learner at once, from any thread.
 
-        A call under way in another thread raises `OutOfTime`, as does every later fit and exam. Saved models can be
-        loaded. A runner that is not killable raises once its learner returns.
+        A call under way in another thread raises `OutOfTime`, as does every later fit and exam. A runner that is not
+        killable raises once its learner returns.
         """
 
     def fit(
@@ -279,13 +275,11 @@ class Runner(Protocol):
         rows : array of int
             Row numbers, in training order; a row may occur twice.
         batch : int, optional
-            Continue training the newest model by `partial_fit`, this many rows at a time. By
-            default a fresh copy of the learner is trained by `fit`.
+            Continue the newest model by `partial_fit`, this many rows at a time; by default a fresh copy is fitted.
         exams : sequence of Exam, optional
             Exams of the new model.
         limits : FitLimits, optional
-            A killable runner raises `LearnerDied` after `kill_after`, also in later calls until the next `fit`; others
-            ignore it.
+            A killable runner raises `LearnerDied` after `kill_after`, also in later calls until the next `fit`.
         learner : estimator, optional
             The learner to train, not fitted; by default the one of `prepare`.
         """
@@ -301,17 +295,12 @@ class Runner(Protocol):
 
 
 class Backend(Protocol):
-    """Where learners run.
-
-    `fitwithin.testing.BackendContract` tests an implementation. The exceptions that a backend
-    raises are those of its `Runner`. Its `clock` times its sessions.
-    """
+    """Where learners run; its `clock` times its sessions. `fitwithin.testing.BackendContract` tests implementations."""
 
     clock: Clock
 
     def open(self, budget: Budget) -> Runner:
-        """Return a runner for one session.
+        """Return a runner for one session, which may start a process while `fit` is still checking its input.
 
-        `fit` of the estimator calls this first, before it checks its input, so that a process can
-        start meanwhile. An invalid parameter of the backend raises ValueError here.
+        Raises ValueError for an invalid parameter of the backend.
         """

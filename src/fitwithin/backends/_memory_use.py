@@ -29,10 +29,8 @@ class MemoryUse:
     """Bytes of memory of one process: anonymous memory `now`, swapped out or not."""
 
     now: int
-    # At most since the process started, or since `reset_peak`, memory with a file behind it included.
-    peak_resident: int
-    # At present: programs, and rows that processes share.
-    file_backed: int
+    peak_resident: int  # since the process started, or since `reset_peak`, memory with a file behind it included
+    file_backed: int  # at present: programs, and rows that processes share
 
 
 def read_memory_use(pid: int) -> MemoryUse | None:
@@ -96,7 +94,6 @@ def find_mapped_blocks(names: Collection[str], pids: Iterable[int]) -> set[str]:
 
 
 def count_block_bytes(names: Iterable[str]) -> int:
-    """Return the memory that blocks take together."""
     n_bytes = 0
     for name in names:
         with contextlib.suppress(OSError):
@@ -126,10 +123,7 @@ much more, by the number of threads, of processes and of pages."""
 
 
 class MemoryWatch:
-    """Measure a process and its descendants while they work, and say when they take more than `limit` bytes together.
-
-    The blocks of shared memory that were there before, `others_blocks`, are not theirs.
-    """
+    """Measure a process and its descendants, without `others_blocks`, and say when they take over `limit` bytes."""
 
     def __init__(self, pid: int, limit: int | None = None, others_blocks: frozenset[str] = frozenset()) -> None:
         self.pid = pid
@@ -142,8 +136,7 @@ class MemoryWatch:
         self._children: list[int] = []
         self._next_search = 0.0
         self._next_exact = 0.0
-        # Share of the memory that remains if each page counts once.
-        self._counted_once = 1.0
+        self._counted_once = 1.0  # share of the memory that remains if each page counts once
         self._seconds = math.inf
         self._request_start = 0.0
         self._others_blocks = self._listed_blocks = others_blocks
@@ -158,7 +151,6 @@ class MemoryWatch:
         self.before = self.peak
 
     def begin_request(self) -> None:
-        """Begin to count the seconds of a request."""
         self._request_start = time.monotonic()
 
     @property
@@ -177,7 +169,6 @@ class MemoryWatch:
             raise OutOfMemory(self._now, int(self.limit))
 
     def measure(self) -> None:
-        """Measure once."""
         own = read_memory_use(self.pid)
         if own is None:
             return

@@ -40,7 +40,7 @@ uses = st.lists(st.tuples(st.booleans(), st.lists(st.integers(0, 39), min_size=1
 def test_any_sequence_of_fits_and_exams_reads_back_the_requested_rows(uses, distinct):
     pool = make_pool(40)
     shared = RowMap(pool, Budget(60))
-    shared._chunk_rows = 7  # Small enough for several chunks in forty rows.
+    shared._row_bytes = (1 << 20) // 7  # Small enough for several chunks in forty rows.
     used = set()
     for is_fit, numbers in uses:
         rows = np.array(list(dict.fromkeys(numbers)) if distinct else numbers)
@@ -128,7 +128,7 @@ def test_rows_of_an_append_only_map_never_move(uses, kind):
     if kind == "frame":
         pool.X = pytest.importorskip("pandas").DataFrame(pool.X, columns=list("abcd"))
     shared = share_rows(pool, Budget(60), n_readers=2)
-    shared._chunk_rows = 7
+    shared._row_bytes = (1 << 20) // 7
     earlier = []
     for is_fit, numbers in uses:
         rows = np.array(numbers)

@@ -1,8 +1,4 @@
-"""Ensembles that are stopped: boosters by callbacks, a monitor or an overridden method, others by several calls.
-
-With enough time the model equals that of a plain fit. Boosters that stop by their own rule, when the score on
-validation rows no longer improves, get these rows here.
-"""
+"""Ensembles that are stopped, boosters by callbacks and others by several calls, and validation rows for boosters."""
 
 from __future__ import annotations
 
@@ -24,14 +20,11 @@ from fitwithin.backends._early_stopping.several_calls import (
 )
 from fitwithin.backends._early_stopping.stop_signal import StepTimer, StopSignal, preserve_attributes
 
-# Rows above which `early_stopping="auto"` of histogram boosting is on; from scikit-learn's documentation.
-_AUTO_EARLY_STOPPING_ROWS = 10_000
+_AUTO_EARLY_STOPPING_ROWS = 10_000  # above which `early_stopping="auto"` is on; from scikit-learn's documentation
 
-# Iterations of CatBoost if the user sets none; from its documentation.
-_CATBOOST_DEFAULT_ITERATIONS = 1000
+_CATBOOST_DEFAULT_ITERATIONS = 1000  # from its documentation
 
-# Position of our LightGBM callback, after the user's; LightGBM's own callbacks have at most 30.
-_LIGHTGBM_CALLBACK_ORDER = 100
+_LIGHTGBM_CALLBACK_ORDER = 100  # after the user's callbacks; LightGBM's own have at most 30
 
 _PATIENCE = ("early_stopping_rounds", "early_stopping_round", "n_iter_no_change", "od_wait")
 """Parameters of LightGBM, XGBoost and CatBoost that turn their early stopping on."""
@@ -43,11 +36,7 @@ DEPRECATION = "The argument 'eval_set' is deprecated"
 
 
 def fit_lightgbm(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
-    """Fit LightGBM and stop after an iteration, as if `n_estimators` had been reached.
-
-    A model that is stopped keeps all of its trees: its own early stopping would have ended the fit if many of them had
-    not helped.
-    """
+    """Fit LightGBM and stop after an iteration, as if `n_estimators` had been reached; all of the trees are kept."""
     from lightgbm.callback import EarlyStopException
 
     timer = StepTimer(stop_signal, learner.get_params()["n_estimators"])
@@ -68,10 +57,7 @@ def fit_lightgbm(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: 
 
 
 def fit_xgboost(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
-    """Fit XGBoost and check the time before every iteration but the first.
-
-    Its own callbacks, such as early stopping, come last: they would miss an iteration after which ours stopped.
-    """
+    """Fit XGBoost and check the time before iterations: its own callbacks would miss one after which ours stopped."""
     from xgboost.callback import TrainingCallback
 
     timer = StepTimer(stop_signal, learner.get_num_boosting_rounds())
@@ -117,11 +103,9 @@ def fit_gradient_boosting(learner: Any, X: Any, y: Any, stop_signal: StopSignal,
 def fit_hist_gradient_boosting(
     learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]
 ) -> None:
-    """Fit histogram boosting and check the time after every iteration.
+    """Fit histogram boosting and check the time after every iteration, in a private method of its own early stopping.
 
-    Its own early stopping calls a private method, which is overridden during the fit. A few calls with `warm_start`
-    would need no private name, but each call bins all rows again: a third of a complete fit on 100,000 rows of 50
-    numbers. Callbacks of scikit-learn 1.9 do not cover this learner yet.
+    Calls with `warm_start` would bin all rows again each time: a third of a complete fit on 100,000 rows of 50 numbers.
     """
     timer = StepTimer(stop_signal, learner.max_iter)
     uses_early_stopping = _uses_own_early_stopping(learner, X, params)
@@ -209,7 +193,7 @@ def takes_validation_set(learner: Any) -> bool:
 
 
 def has_validation_set(fit_params: Mapping[str, Any]) -> bool:
-    """Return whether the user passes validation rows to the booster, by metadata routing."""
+    """Return whether the user passes validation rows to the booster."""
     return bool({_ARGUMENT, "eval_X"} & set(fit_params))
 
 

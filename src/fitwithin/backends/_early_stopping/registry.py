@@ -132,15 +132,12 @@ class _KnownLearner:
     """What is known of a family of learners; the functions import its library when they are called."""
 
     traits: LearnerTraits = field(default_factory=LearnerTraits)
-    # The early-stopping fit; that of a wrapper also takes the `inner_fit` of the learner inside.
-    fit: Callable[..., None] | None = None
-    # Whether a learner's settings allow `fit`.
-    condition: Callable[[Any], bool] = lambda _: True
+    fit: Callable[..., None] | None = None  # that of a wrapper also takes the `inner_fit` of the learner inside
+    condition: Callable[[Any], bool] = lambda _: True  # whether a learner's settings allow `fit`
     # Returns the learner inside a wrapper, which is the one to stop. Its fit travels with the wrapper's, since another
     # process does not know the learners that were registered in this one.
     inner: Callable[[Any], Any] | None = None
-    # Solvers that converge do not: their largest number of steps says little.
-    knows_steps: bool = True
+    knows_steps: bool = True  # solvers that converge do not: their largest number of steps says little
 
 
 def fit_pipeline(

@@ -9,8 +9,7 @@ from typing import Any
 
 from fitwithin._core.records import FitLimits
 
-# Longest time of a stop signal in seconds, about thirty years; keeps differences of `seconds_left` finite.
-_MAX_SECONDS = 1e9
+_MAX_SECONDS = 1e9  # about thirty years; keeps differences of `seconds_left` finite
 
 # Steps and their seconds before a fit is projected: the first step is special, and short ones may be slow by chance.
 _MEASURED_STEPS = 4
@@ -149,9 +148,8 @@ def make_stop_signal(limits: FitLimits, clock: Callable[[], float] = time.monoto
 class StepTimer:
     """Decides after each step whether there is time for another one, as long as the last.
 
-    A fit that knows when its first step begins calls `begin_steps`. Otherwise the first step is not timed, because the
-    setup of the fit counts towards it: the setup is then what the first step took longer than the mean of the later
-    ones, unless the fit called `StopSignal.finish_setup` itself. `max_steps` is 0 if it is unknown.
+    Without `begin_steps` the first step is not timed: the setup of the fit is what it took longer than the mean of the
+    later ones, unless the fit called `StopSignal.finish_setup` itself. `max_steps` is 0 if it is unknown.
     """
 
     def __init__(self, stop_signal: StopSignal, max_steps: int = 0) -> None:
@@ -189,10 +187,8 @@ class StepTimer:
 
 @contextmanager
 def preserve_attributes(learner: Any, *names: str) -> Iterator[None]:
-    """Restore these attributes of the learner at the end, also after an error; methods are those of its class again.
-
-    They are read as attributes because `get_params` of a user's subclass may not list all of them.
-    """
+    """Restore these attributes of the learner at the end, also after an error; methods are those of its class again."""
+    # `get_params` of a user's subclass may not list all of them.
     before, own = {name: getattr(learner, name) for name in names}, set(vars(learner))
     try:
         yield

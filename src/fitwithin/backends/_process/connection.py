@@ -38,17 +38,12 @@ _READ_BYTES = 1 << 20
 class WorkerSetup:
     """First message to a worker."""
 
-    # The unfitted learner and its `FitSettings`.
-    pickled_learner: bytes
+    pickled_learner: bytes  # the unfitted learner and its `FitSettings`
     layout: RowLayout
-    # The parent's global settings.
-    process_state: ProcessState
-    # Seed of the global random state, set before the learner is unpickled.
-    seed: int | None
-    # Bytes that the learner and its children may take; the parent watches them.
-    memory_limit: int | None
-    # The cores of one of several learners; a single one may use all.
-    core_share: CoreShare | None = None
+    process_state: ProcessState  # that of the parent
+    seed: int | None  # of the global random state, set before the learner is unpickled
+    memory_limit: int | None  # bytes that the learner and its children may take; the parent watches them
+    core_share: CoreShare | None = None  # of one of several learners; a single one may use all cores
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +52,7 @@ class Request:
 
     method: str
     arguments: tuple[Any, ...] = ()
-    # To be carried out after a fit, with a reply each, unless the learner gave up.
-    exams: tuple[Request, ...] = ()
+    exams: tuple[Request, ...] = ()  # carried out after a fit, with a reply each, unless the learner gave up
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,10 +148,8 @@ class Channel:
 class WorkerConnection(ABC):
     """Send requests to a worker, and receive its replies until the deadline."""
 
-    # The deadline; set by the host before the first request.
-    budget: Budget
-    # Looks at the process while a reply is waited for; set by the runner.
-    watch: MemoryWatch | None = None
+    budget: Budget  # set by the host before the first request
+    watch: MemoryWatch | None = None  # looks at the process while a reply is waited for; set by the runner
 
     def __init__(self, channel: Channel, pid: int) -> None:
         self.pid = pid

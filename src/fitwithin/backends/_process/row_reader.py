@@ -38,10 +38,8 @@ class RowBlock:
 class RowSelection:
     """Where the rows of a fit or an exam lie."""
 
-    # A range, which is read without a copy, or any positions in any order.
-    index: range | Rows
-    # Where the blocks of a table of frames lie, or the ends of those of a spool, after 0.
-    blocks: tuple[Any, ...] = ()
+    index: range | Rows  # a range, which is read without a copy, or any positions in any order
+    blocks: tuple[Any, ...] = ()  # where those of a table of frames lie, or the ends of those of a spool, after 0
 
     @classmethod
     def from_positions(cls, positions: Rows, blocks: tuple[Any, ...] = ()) -> RowSelection:
@@ -98,13 +96,10 @@ class RowLayout:
 
     # One for each shared file: the target, the row_params, and the features if they are a plain array.
     columns: tuple[SharedColumn, ...]
-    # Decodes the first column; holds no rows itself.
-    target: Target
+    target: Target  # decodes the first column; holds no rows itself
     row_params: tuple[str, ...]
-    # Features that have files of their own, which follow those of the columns; two of a `StackedTable`.
-    tables: tuple[MappedFile, ...] = ()
-    # How the features of a data set on disk lie in the last file.
-    spool: SpoolFormat | None = None
+    tables: tuple[MappedFile, ...] = ()  # features in files that follow those of the columns; two of a `StackedTable`
+    spool: SpoolFormat | None = None  # how the features of a data set on disk lie in the last file
     # The block of the data set of each row. Without a spool, a column of row numbers follows the row_params.
     index: BlockIndex | None = None
 

@@ -47,13 +47,17 @@ def predict_load_seconds(seconds: float) -> float:
     return _LOAD_SECONDS + _LOAD_FACTOR * seconds
 
 
-class LoadedModels:
-    """What is known of loading models, from those that a clean process has loaded."""
+class Loader:
+    """The process that loads models before the program does: it never trains, and may crash or be killed."""
 
-    def __init__(self) -> None:
+    def __init__(self, start_worker: Callable[[], WorkerConnection]) -> None:
+        self._start_worker = start_worker
+        self.worker: WorkerConnection | None = None
+        self._is_ready = False
+        self._import_seconds = 0.0
+        # Of the models that were loaded: their types, and the bytes and seconds of the largest.
         self._kinds: set[str] = set()
-        self._n_bytes = 0
-        self._seconds = 0.0
+        self._n_bytes, self._seconds = 0, 0.0
 
     def must_check(self, kinds: set[str], n_bytes: int, body_bytes: int) -> bool:
         """Whether a clean process must load a model before the program does; see `PickledObject`."""
@@ -70,17 +74,6 @@ class LoadedModels:
         """Predict the seconds that loading a model of this size takes."""
         return n_bytes * (self._seconds / self._n_bytes if self._n_bytes else _SECONDS_PER_BYTE)
 
-
-class Loader:
-    """The process that loads models before the program does: it never trains, and may crash or be killed."""
-
-    def __init__(self, start_worker: Callable[[], WorkerConnection]) -> None:
-        self._start_worker = start_worker
-        self._loaded = LoadedModels()
-        self._import_seconds = 0.0
-        self.worker: WorkerConnection | None = None
-        self._is_ready = False
-
     def start(self) -> WorkerConnection:
         """Start the process unless it runs, and have it import what the learner needs."""
         if self.worker is None:
@@ -89,18 +82,18 @@ class Loader:
         return self.worker
 
     def check(self, file: SharedFile, kinds: set[str], body_bytes: int) -> float:
-        """Return the seconds that the program will take to load a model; see `LoadedModels.must_check`.
+        """Return the seconds that the program will take to load a model, which is loaded here if it `must_check`.
 
         Raise LearnerRaised or LearnerDied if the process cannot load it, and TimeoutError if not in time.
         """
-        seconds = self._loaded.predict(file.n_bytes)
-        if self._loaded.must_check(kinds, file.n_bytes, body_bytes):
+        seconds = self.predict(file.n_bytes)
+        if self.must_check(kinds, file.n_bytes, body_bytes):
             try:
                 seconds = self._load(file)
             except LearnerDied as death:
                 self.end()
                 raise LearnerDied(f"its model cannot be loaded in a clean process: {death}") from None
-            self._loaded.observe(kinds, file.n_bytes, seconds)
+            self.observe(kinds, file.n_bytes, seconds)
         return predict_load_seconds(self._import_seconds + seconds)
 
     def _load(self, file: SharedFile) -> float:
@@ -152,12 +145,10 @@ class PortableWarning:
     """A warning of the learner, its class by name: unpickling it could import a library, which takes long, or fails."""
 
     text: str
-    # Module and name of its class, and of the classes that this one derives from.
-    categories: tuple[tuple[str, str], ...]
+    categories: tuple[tuple[str, str], ...]  # module and name of its class, and of those that this one derives from
     filename: str
     lineno: int
-    # The class, if it has no name in its module: it was defined in a function of the user's program.
-    pickled_category: bytes
+    pickled_category: bytes  # the class, if it has no name in its module, because a function of the user defined it
 
     @classmethod
     def from_message(cls, message: WarningMessage) -> PortableWarning:

@@ -113,7 +113,7 @@ class MappedFileRows(SharedRows):
             places = rows[rows >= self._first_copied] - self._first_copied
             places = places[~self._is_shared[places]]
             row_bytes = SharedColumn.from_array(self._copied).row_bytes
-            for _, chunk in _split_chunks(places, _count_chunk_rows(row_bytes), self._budget):
+            for _, chunk in _split_chunks(places, row_bytes, self._budget):
                 self._map[chunk] = self._copied[chunk]
                 self._is_shared[chunk] = True
         return RowSelection(rows)
@@ -136,7 +136,7 @@ class RowMap(SharedRows):
             file.map_array(source.shape, source.dtype)
             for file, source in zip(self._column_files, self._sources, strict=True)
         ]
-        self._chunk_rows = _count_chunk_rows(sum(column.row_bytes for column in columns))
+        self._row_bytes = sum(column.row_bytes for column in columns)
         self._positions = RowPositions(len(pool))
         # Zeroed memory costs nothing until it is written, and positions are written from the front.
         self._row_at: Rows = np.zeros(len(pool), dtype=np.int32 if len(pool) < 2**31 else np.int64)
@@ -150,7 +150,7 @@ class RowMap(SharedRows):
         if self._blocks is not None or np.count_nonzero(present) < len(rows):
             return self._select(rows)
         misplaced = np.flatnonzero(self._row_at[: len(rows)] != rows)
-        chunks = _split_chunks(rows, self._chunk_rows, self._budget, int(next(iter(misplaced), len(rows))))
+        chunks = _split_chunks(rows, self._row_bytes, self._budget, int(next(iter(misplaced), len(rows))))
         for number, (start, chunk) in enumerate(chunks, 1):
             self._swap_in(chunk, start)
             if number % _UNMAPPED_CHUNKS == 0:
@@ -175,7 +175,7 @@ class RowMap(SharedRows):
         """Write rows that are new into the map, from position `first` on."""
         if self._blocks is not None and len(rows):
             self._blocks.append(take_rows(self._table, rows), first)
-        for start, chunk in _split_chunks(rows, self._chunk_rows, self._budget):
+        for start, chunk in _split_chunks(rows, self._row_bytes, self._budget):
             for file, source in zip(self._column_files, self._sources, strict=True):
                 file.write_rows(source[chunk], first + start)
         self._set_positions(rows, np.arange(first, first + len(rows)))
@@ -248,12 +248,9 @@ class BlockFile:
         self.blocks.append(RowBlock(offset, first, part.shape[0]))
 
 
-def _count_chunk_rows(row_bytes: int) -> int:
-    return max(1, _MAX_COPY_BYTES // max(1, row_bytes))
-
-
-def _split_chunks(rows: Rows, chunk_rows: int, budget: Budget, start: int = 0) -> Iterator[tuple[int, Rows]]:
+def _split_chunks(rows: Rows, row_bytes: int, budget: Budget, start: int = 0) -> Iterator[tuple[int, Rows]]:
     """Yield the rows from `start` on in chunks, with their places; raise TimeoutError at the deadline."""
+    chunk_rows = max(1, _MAX_COPY_BYTES // max(1, row_bytes))
     for first in range(start, len(rows), chunk_rows):
         budget.raise_if_spent()
         yield first, rows[first : first + chunk_rows]

@@ -180,16 +180,13 @@ class ProcessState:
     """Global settings of a program that a learner may depend on; set before each lesson, which may change them."""
 
     search_path: list[str]
-    # The working directory; None if it was deleted.
-    folder: str | None
+    folder: str | None  # the working directory; None if it was deleted
     environment: dict[str, str]
     pickled_filters: bytes
     sklearn_config: dict[str, Any]
-    # The program's callback stays behind, and the learner warns instead of calling it.
-    numpy_errors: dict[str, Any]
+    numpy_errors: dict[str, Any]  # the program's callback stays behind, and the learner warns instead of calling it
     recursion_limit: int
-    # None where it cannot be read without changing it.
-    umask: int | None
+    umask: int | None  # None where it cannot be read without changing it
 
     @classmethod
     def current(cls) -> ProcessState:

@@ -36,16 +36,6 @@ from fitwithin.backends._process.row_reader import RowReader, RowSelection
 from fitwithin.backends._process.saved_model import PortableWarning
 from fitwithin.backends._process.shared_memory import PickledObject, load_pickle
 
-_MODEL_NOT_PICKLED = (
-    "The fitted learner cannot be pickled, so it cannot be returned from the process that trained it: {error}. "
-    "Use backend='inline', or give the learner a __getstate__ that leaves out what cannot be pickled."
-)
-
-_MODEL_NOT_LOADED = (
-    "The fitted learner was pickled, but a clean process could not load it: {kind}: {error}. "
-    "Use backend='inline', or see to it that it can be unpickled in a program that did not train it."
-)
-
 _KEPT_FILES = 3
 """Model files that are held open: the best model, the one before, and one that is being checked."""
 
@@ -163,7 +153,11 @@ class Worker:
             pickled = self._pickled or PickledObject(self._fitted.model)
             pickled.write(file)
         except Exception as error:
-            raise TypeError(_MODEL_NOT_PICKLED.format(error=error)) from error
+            raise TypeError(
+                "The fitted learner cannot be pickled, so it cannot be returned from the process that trained it: "
+                f"{error}. Use backend='inline', or give the learner a __getstate__ that leaves out what cannot be "
+                "pickled."
+            ) from error
         finally:
             self._pickled = None
             os.close(file)
@@ -226,7 +220,10 @@ def _load_model(file: int) -> tuple[Any, float]:
     try:
         return load_pickle(file), time.monotonic() - start
     except Exception as error:
-        raise TypeError(_MODEL_NOT_LOADED.format(kind=type(error).__name__, error=error)) from error
+        raise TypeError(
+            f"The fitted learner was pickled, but a clean process could not load it: {type(error).__name__}: {error}. "
+            "Use backend='inline', or see to it that it can be unpickled in a program that did not train it."
+        ) from error
 
 
 def flush_output() -> None:
