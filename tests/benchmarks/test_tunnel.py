@@ -150,7 +150,7 @@ def test_a_fit_with_limits_is_reported_as_a_stop_signal_does(limits):
     assert report.skipped_seconds == pytest.approx(signal.skipped_seconds, abs=0.2)
 
 
-@pytest.mark.parametrize(("limit", "steps"), [(9.0, 3), (60.0, 10)])
+@pytest.mark.parametrize(("limit", "steps"), [(9.0, 5), (60.0, 10)])
 def test_a_solver_that_is_stopped_begins_anew_with_more_and_more_steps(limit, steps):
     fit = replace(a_booster().fit(1_000), steps=10, planned_steps=100)
     clock = FakeClock()
