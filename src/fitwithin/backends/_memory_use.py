@@ -118,8 +118,7 @@ _MAX_BYTES_PER_SECOND = 10e9
 """Fastest growth that is expected: one core fills 2 to 4 GB of new memory in a second, two fill 6."""
 
 _EFFORT_SHARE = 0.05
-"""Largest share of the time that goes into searches for children, and into exact measurements. Both take 0.1 ms or
-much more, by the number of threads, of processes and of pages."""
+"""Largest share of the time for searches for children, and for exact measurements: both take 0.1 ms or much more."""
 
 
 class MemoryWatch:

@@ -82,7 +82,7 @@ class ModelRunner:
         # The early-stopping fit of a pipeline takes validation rows through its earlier steps.
         is_plain = stop_signal is None and not takes_rows
         stop_signal = stop_signal or StopSignal(math.inf)
-        with warnings.catch_warnings(record=True) as caught:
+        with warnings.catch_warnings(record=True) as self.warnings:
             if takes_rows:
                 warnings.filterwarnings("ignore", DEPRECATION)
             start = time.monotonic()
@@ -92,7 +92,6 @@ class ModelRunner:
                 stop_signal.begin_fit()
                 early_stopping(self.model, rows.X, rows.y, stop_signal, params)
             seconds = time.monotonic() - start
-        self.warnings = caught
         return FitReport(
             0.0,
             seconds,
@@ -106,14 +105,13 @@ class ModelRunner:
     def partial_fit(self, rows: LabeledRows, batch: int, classes: Array | None) -> FitReport:
         """Continue by the learner's `partial_fit`, `batch` rows at a time; the first call passes `classes`."""
         first_params = {} if classes is None or self._partially_fitted else {"classes": classes}
-        with warnings.catch_warnings(record=True) as caught:
+        with warnings.catch_warnings(record=True) as self.warnings:
             start = time.monotonic()
             for part in rows.split(batch):
                 self.model.partial_fit(part.X, part.y, **part.row_params, **first_params)
                 first_params = {}
             seconds = time.monotonic() - start
         self._partially_fitted = True
-        self.warnings = caught
         self._exams = []
         return FitReport(0.0, seconds)
 

@@ -52,8 +52,7 @@ def fit_lightgbm(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: 
     # LightGBM reads these from the functions.
     begin_steps.before_iteration = True  # type: ignore[attr-defined]
     stop_in_time.order = _LIGHTGBM_CALLBACK_ORDER  # type: ignore[attr-defined]
-    callbacks = [*(params.get("callbacks") or []), begin_steps, stop_in_time]
-    learner.fit(X, y, **{**params, "callbacks": callbacks})
+    learner.fit(X, y, **{**params, "callbacks": [*(params.get("callbacks") or []), begin_steps, stop_in_time]})
 
 
 def fit_xgboost(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
@@ -93,9 +92,8 @@ def fit_gradient_boosting(learner: Any, X: Any, y: Any, stop_signal: StopSignal,
     timer = StepTimer(stop_signal, learner.n_estimators)
     user_monitor = params.get("monitor")
 
-    def monitor(stage: int, model: Any, local_variables: Any) -> bool:
-        user_stops = user_monitor is not None and bool(user_monitor(stage, model, local_variables))
-        return user_stops or not timer.finish_step()
+    def monitor(*arguments: Any) -> bool:
+        return (user_monitor is not None and bool(user_monitor(*arguments))) or not timer.finish_step()
 
     learner.fit(X, y, **{**params, "monitor": monitor})
 
@@ -108,7 +106,9 @@ def fit_hist_gradient_boosting(
     Calls with `warm_start` would bin all rows again each time: a third of a complete fit on 100,000 rows of 50 numbers.
     """
     timer = StepTimer(stop_signal, learner.max_iter)
-    uses_early_stopping = _uses_own_early_stopping(learner, X, params)
+    is_on = np.shape(X)[0] > _AUTO_EARLY_STOPPING_ROWS if learner.early_stopping == "auto" else learner.early_stopping
+    # scikit-learn may refuse validation rows: version 1.9 differs from its documentation.
+    uses_early_stopping = is_on or any(params.get(name) is not None for name in ("X_val", "y_val"))
     own_should_stop = learner._should_stop
 
     def should_stop(scores: Any) -> bool:
@@ -129,16 +129,6 @@ def fit_hist_gradient_boosting(
         learner.do_early_stopping_, learner.train_score_ = False, np.array([])
 
 
-def _uses_own_early_stopping(learner: Any, X: Any, params: Mapping[str, Any]) -> bool:
-    """Return whether histogram boosting stops early by its own rule."""
-    if params.get("X_val") is not None or params.get("y_val") is not None:
-        # scikit-learn may refuse these: version 1.9 differs from its documentation.
-        return True
-    if learner.early_stopping == "auto":
-        return bool(np.shape(X)[0] > _AUTO_EARLY_STOPPING_ROWS)
-    return bool(learner.early_stopping)
-
-
 def fit_forest(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
     """Fit a forest in several calls; it has the trees of a plain fit, or the first of them."""
     _add_members(learner, stop_signal, lambda: learner.fit(X, y, **params))
@@ -156,8 +146,7 @@ def fit_bagging(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: M
     # `predict` divides by it.
     learner.n_estimators = len(learner.estimators_)
     if seeds:
-        # `estimators_samples_` draws the rows of each member from this private attribute. A call leaves only the seeds
-        # of the members that it added.
+        # `estimators_samples_` draws the rows of each member from it; a call leaves the seeds of the members it added.
         learner._seeds = np.array(seeds)
 
 

@@ -86,7 +86,6 @@ def find_traits(learner: Any) -> LearnerTraits:
 
 
 def _list_families(learner: Any) -> list[_KnownLearner]:
-    """Return what is known of a learner and its parents."""
     names = map(name_family, type(learner).__mro__)
     return [KNOWN_LEARNERS[name] for name in names if name in KNOWN_LEARNERS]
 

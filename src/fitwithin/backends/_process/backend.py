@@ -121,7 +121,6 @@ class ProcessRunner:
         self.host.close()
 
     def prepare(self, learner: Any, pool: Pool, settings: FitSettings) -> None:
-        """Pickle the learner, have its modules imported, and open the shared files."""
         pickled_learner = pickle_learner((learner, settings))
         process_state = ProcessState.current()
         with _naming_refusals():
@@ -219,11 +218,8 @@ class ProcessRunner:
     def _finish_exam(self, request: Request | None, start: float) -> ExamReport:
         """Return the report of an exam that began at `start`; without a request, of the next one of the last fit."""
         report: ExamReport = self._request(request)
-        return replace(
-            report,
-            handover_seconds=max(0.0, self._budget.elapsed() - start - report.exam_seconds),
-            peak_memory=self._watch.peak,
-        )
+        handover_seconds = max(0.0, self._budget.elapsed() - start - report.exam_seconds)
+        return replace(report, handover_seconds=handover_seconds, peak_memory=self._watch.peak)
 
     def score(self, selected: Mask) -> ScoreReport:
         report: ScoreReport = self._request(Request("score", (selected,)))

@@ -7,7 +7,6 @@ import pickle
 import selectors
 import signal
 import socket
-import struct
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -28,7 +27,7 @@ MIN_TIMEOUT_SECONDS = 0.001
 _MAX_DESCRIPTORS = 253
 """Descriptors that one message can carry: the kernel's limit."""
 
-_LENGTH = struct.Struct("!Q")
+_LENGTH_BYTES = 8
 
 _READ_BYTES = 1 << 20
 """Bytes that a channel reads at a time."""
@@ -95,7 +94,7 @@ class Channel:
         """Send a message with descriptors of files; raise TimeoutError, or OSError if the other side is gone."""
         body = pickle.dumps(message, protocol=5)
         self._connection.settimeout(None if timeout is None else max(timeout, MIN_TIMEOUT_SECONDS))
-        content = memoryview(_LENGTH.pack(len(body)) + body)
+        content = memoryview(len(body).to_bytes(_LENGTH_BYTES) + body)
         sent = socket.send_fds(self._connection, [content], descriptors) if descriptors else 0
         self._connection.sendall(content[sent:])
 
@@ -104,7 +103,7 @@ class Channel:
         if not self.poll(timeout):
             raise TimeoutError
         size = self._message_bytes()
-        body = self._received[_LENGTH.size : size]
+        body = self._received[_LENGTH_BYTES:size]
         del self._received[:size]
         return pickle.loads(body)
 
@@ -122,8 +121,7 @@ class Channel:
 
     @property
     def has_message(self) -> bool:
-        """Whether a whole message has been read."""
-        return len(self._received) >= _LENGTH.size and len(self._received) >= self._message_bytes()
+        return len(self._received) >= self._message_bytes()
 
     def read(self) -> None:
         """Read what has come; raise EOFError if the other side is gone."""
@@ -141,8 +139,7 @@ class Channel:
         self._connection.close()
 
     def _message_bytes(self) -> int:
-        size: int = _LENGTH.unpack_from(self._received)[0]
-        return _LENGTH.size + size
+        return _LENGTH_BYTES + int.from_bytes(self._received[:_LENGTH_BYTES])
 
 
 class WorkerConnection(ABC):
@@ -224,8 +221,7 @@ class WorkerConnection(ABC):
         """Describe how the worker ended; None if it has not within `timeout` seconds."""
 
     @abstractmethod
-    def _kill(self) -> None:
-        """Kill the worker at once."""
+    def _kill(self) -> None: ...
 
     @abstractmethod
     def _clean_up(self, blocks: frozenset[str]) -> None:

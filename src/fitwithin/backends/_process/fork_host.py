@@ -46,7 +46,6 @@ class ForkHost:
         self._lock = threading.Lock()
 
     def import_modules(self, modules: list[str], n_learners: int = 1) -> None:
-        """Have the fork server import modules once, for all workers."""
         self._modules = modules
         # If the server is gone, another one imports them before the first fork.
         with contextlib.suppress(ForkServerGone):

@@ -1,9 +1,8 @@
 """The fork server: a process that imports the libraries, never fits anything, and forks workers.
 
-A fork is cheap and starts with every import done. Because nothing was ever fitted here, a fork
-inherits no OpenMP thread pool, which would deadlock. The server is a subreaper: whatever a worker
-starts, in whatever session, becomes its child when the worker dies, and it kills them all. It ends
-when its parent does, or when it has been idle.
+A fork is cheap and starts with every import done. Because nothing was ever fitted here, it inherits no OpenMP thread
+pool, which would deadlock. The server is a subreaper: whatever a worker starts, in whatever session, becomes its child
+when the worker dies, and it kills them all. It ends when its parent does, or when it has been idle.
 """
 
 from __future__ import annotations
@@ -101,8 +100,7 @@ class ForkServer:
         """Fork a worker with its channel and files, which come as descriptors; return its pid and temporary folder."""
         channel, *files = (self._control.take_descriptor() for _ in range(1 + n_files))
         self._in_session = True
-        # Freeing a large file takes long for its last owner: the server stays one, so that the parent is never the
-        # last.
+        # Freeing a large file takes long for its last owner, which the parent is not while the server is one.
         self._files += files
         try:
             self._folder = self._folder or subprocesses.make_temporary_folder(self._parent_pid)

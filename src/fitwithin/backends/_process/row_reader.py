@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fitwithin._core.records import Rows
-from fitwithin._core.target import Array, Target
+from fitwithin._core.target import Target
 from fitwithin._pools.decks.table_pile import RowSet, drop_repeats, sort_distinct, split_rows
 from fitwithin._pools.pool import LabeledRows, StackedTable
 from fitwithin._pools.reading_order import BlockIndex
@@ -21,8 +21,6 @@ from fitwithin.backends._process.shared_memory import MappedFile, SharedColumn, 
 
 # How many bits of each 16-bit number are set. NumPy 1.26 cannot count bits.
 _BIT_COUNTS = np.unpackbits(np.arange(2**16, dtype=np.uint16).view(np.uint8).reshape(-1, 2), axis=1).sum(1, np.uint8)
-
-LoadBlock = Callable[[int], Any]  # loads the block at this offset
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,6 @@ class RowSelection:
 
     @property
     def positions(self) -> Rows:
-        """Position of each row."""
         return np.arange(self.index.start, self.index.stop) if isinstance(self.index, range) else self.index
 
 
@@ -114,13 +111,13 @@ class RowReader:
         tables = [table.open(file) for table, file in zip(layout.tables, files[len(layout.columns) :], strict=False)]
         self._mapped: Any = StackedTable(*tables) if len(tables) == 2 else next(iter(tables), None)
         self._spool = None if layout.spool is None else layout.spool.open(files[-1])
-        self._load_block: LoadBlock = functools.partial(load_pickle, files[-1])
+        self._load_block = functools.partial(load_pickle, files[-1])
 
     def read(self, selection: RowSelection) -> LabeledRows:
         """Return the selected rows; whatever the learner writes into them, the next reading sees the pool's."""
         return self._read(selection, self._load_block, None)
 
-    def _read(self, selection: RowSelection, load_block: LoadBlock, index: BlockIndex | None) -> LabeledRows:
+    def _read(self, selection: RowSelection, load_block: Callable[[int], Any], index: BlockIndex | None) -> LabeledRows:
         found = selection.index
         where = slice(found.start, found.stop) if isinstance(found, range) else found
         stop = found.stop if isinstance(found, range) else int(found.max(initial=-1)) + 1
@@ -128,13 +125,17 @@ class RowReader:
         columns = [column.open(file, stop)[where] for column, file in shared]
         target, *others = columns
         row_params = dict(zip(self._layout.row_params, others, strict=False))
-        numbers = selection.positions if index is None or self._spool is not None else others[len(row_params)]
-        return LabeledRows(
-            self._features(selection, columns, load_block),
-            self._layout.target.decode(target),
-            row_params,
-            None if index is None else index.find_clusters(numbers, target),
-        )
+        if self._mapped is not None:
+            X = self._mapped[selection.positions]
+        elif self._spool is not None and self._layout.index is not None:
+            X = self._spool.read(selection.positions, self._layout.index, selection.blocks)
+        else:
+            X = _read_blocks(selection, load_block) if selection.blocks else columns[-1]
+        clusters = None
+        if index is not None:
+            numbers = others[len(row_params)] if self._spool is None else selection.positions
+            clusters = index.find_clusters(numbers, target)
+        return LabeledRows(X, self._layout.target.decode(target), row_params, clusters)
 
     def read_in_pieces(self, selection: RowSelection, seconds: float | None = None) -> Iterator[LabeledRows]:
         """Yield the selected rows piece by piece; a range at once if there is time, because that copies nothing."""
@@ -154,16 +155,8 @@ class RowReader:
             return self._layout.spool.row_bytes
         return sum(column.row_bytes for column in self._layout.columns)
 
-    def _features(self, selection: RowSelection, columns: list[Array], load_block: LoadBlock) -> Any:
-        if self._mapped is not None:
-            return self._mapped[selection.positions]
-        if self._spool is not None and self._layout.index is not None:
-            return self._spool.read(selection.positions, self._layout.index, selection.blocks)
-        return _read_blocks(selection, load_block) if selection.blocks else columns[-1]
 
-
-def _read_blocks(selection: RowSelection, load_block: LoadBlock) -> Any:
-    """Return the selected rows as one table."""
+def _read_blocks(selection: RowSelection, load_block: Callable[[int], Any]) -> Any:
     positions = selection.positions
     parts, found = [], []
     for block in selection.blocks:

@@ -25,8 +25,7 @@ _LOAD_FACTOR = 1.5
 """Seconds to reserve for loading a model, for each second that it took in a clean process; on the safe side."""
 
 _SECONDS_PER_BYTE = 3e-9
-"""Seconds to load a byte, if no model of some size was loaded: 100 trees of 1.6 GiB, which are copied, took 4.7 s, and
-arrays that are mapped take less."""
+"""Seconds to load a byte, if no model of some size was loaded: 100 trees of 1.6 GiB, which are copied, took 4.7 s."""
 
 _MIN_MEASURED_BYTES = 100_000
 """Size of a model from which on its seconds for each byte tell those of larger ones."""
@@ -35,8 +34,7 @@ _MAX_CHECKED_BYTES = 32 << 20
 """Models up to this size are always loaded in a clean process first, which takes at most some 0.1 s."""
 
 _MAX_UNCHECKED_BODY_BYTES = 4 << 20
-"""Size without arrays up to which a larger model is not: unpickling that takes up to 30 ns for each byte, in which no
-other thread of the program can run."""
+"""Size without arrays up to which a larger model is not: unpickling holds the interpreter up to 30 ns for each byte."""
 
 _SAFE_LIBRARIES = {"numpy", "scipy", "sklearn", *sys.stdlib_module_names}
 """Libraries whose types any process with the same libraries can load."""
@@ -71,7 +69,6 @@ class Loader:
             self._n_bytes, self._seconds = n_bytes, seconds
 
     def predict(self, n_bytes: int) -> float:
-        """Predict the seconds that loading a model of this size takes."""
         return n_bytes * (self._seconds / self._n_bytes if self._n_bytes else _SECONDS_PER_BYTE)
 
     def start(self) -> WorkerConnection:
@@ -112,7 +109,6 @@ class Loader:
         return float(seconds)
 
     def end(self) -> None:
-        """Kill the process, with everything that it started."""
         worker, self.worker = self.worker, None
         if worker is not None:
             worker.end()

@@ -47,7 +47,6 @@ class SharedRows(ABC):
         """Share rows, side by side if possible; raise TimeoutError at the deadline."""
 
     def share_exam_rows(self, rows: Rows) -> RowSelection:
-        """Share rows; raise TimeoutError at the deadline."""
         return self.share_training_rows(rows)
 
     def close(self) -> None:
@@ -112,8 +111,7 @@ class MappedFileRows(SharedRows):
         if self._copied is not None:
             places = rows[rows >= self._first_copied] - self._first_copied
             places = places[~self._is_shared[places]]
-            row_bytes = SharedColumn.from_array(self._copied).row_bytes
-            for _, chunk in _split_chunks(places, row_bytes, self._budget):
+            for _, chunk in _split_chunks(places, SharedColumn.from_array(self._copied).row_bytes, self._budget):
                 self._map[chunk] = self._copied[chunk]
                 self._is_shared[chunk] = True
         return RowSelection(rows)
@@ -130,12 +128,9 @@ class RowMap(SharedRows):
         columns = self.layout.columns
         is_plain = has_fixed_row_size(pool.X)
         self.files = tuple(SharedFile() for _ in range(len(columns) + (not is_plain)))
-        self._column_files = self.files[: len(columns)]
         self._blocks = None if is_plain else BlockFile(budget, self.files[-1])
-        self._maps = [
-            file.map_array(source.shape, source.dtype)
-            for file, source in zip(self._column_files, self._sources, strict=True)
-        ]
+        pairs = zip(self.files, self._sources, strict=False)
+        self._maps = [file.map_array(source.shape, source.dtype) for file, source in pairs]
         self._row_bytes = sum(column.row_bytes for column in columns)
         self._positions = RowPositions(len(pool))
         # Zeroed memory costs nothing until it is written, and positions are written from the front.
@@ -176,7 +171,7 @@ class RowMap(SharedRows):
         if self._blocks is not None and len(rows):
             self._blocks.append(take_rows(self._table, rows), first)
         for start, chunk in _split_chunks(rows, self._row_bytes, self._budget):
-            for file, source in zip(self._column_files, self._sources, strict=True):
+            for file, source in zip(self.files, self._sources, strict=False):
                 file.write_rows(source[chunk], first + start)
         self._set_positions(rows, np.arange(first, first + len(rows)))
 

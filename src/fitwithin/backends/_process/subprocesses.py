@@ -33,8 +33,7 @@ import sklearn
 from fitwithin._core.exceptions import NoTemporaryFolder
 
 OPENMP_VARIABLES = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "1000"}
-"""How OpenMP threads wait. Long spins cost seconds beside other busy processes; no spins at all are several times
-slower on idle cores. Set by benchmarks/openmp.py."""
+"""How OpenMP threads wait: long spins cost time beside busy processes, no spins on idle cores; benchmarks/openmp.py."""
 
 MARK_VARIABLE = "FITWITHIN_MARK"
 """Environment variable with a random text that tells descendants of one process from all others."""
@@ -55,8 +54,7 @@ OWN_VARIABLES = ("JOBLIB_TEMP_FOLDER", "TMPDIR", MARK_VARIABLE, *OPENMP_VARIABLE
 """Variables that the learner's process keeps instead of taking over the parent's."""
 
 PROCESS_POLL_SECONDS = 1.0
-"""Seconds between two looks at the parent, whose end is seen at once unless a fork of it lives on, and at a fork server
-that owes an answer, which a signal may have stopped."""
+"""Seconds between two looks at the parent, of which a fork may live on, and at a fork server that owes an answer."""
 
 EXIT_STATUS_SECONDS = 1.0
 """Seconds to wait for the exit status of a process that closed its connection."""
@@ -251,10 +249,7 @@ def _read_umask() -> int | None:
 
 
 def find_modules(pickled_learner: bytes) -> list[str]:
-    """Return the installed modules that a pickled learner needs and that are loaded here.
-
-    Modules of the user's own may change between two fits. What they import in turn is worth importing ahead.
-    """
+    """Return the installed modules that a pickled learner needs, or a module of the user's, which may change later."""
     named = {argument for _, argument, _ in pickletools.genops(pickled_learner) if isinstance(argument, str)}
     needed: dict[str, None] = {}
     for name in sorted(named & sys.modules.keys()):

@@ -169,9 +169,8 @@ class Worker:
 
     def load(self) -> tuple[float, set[str]]:
         """Load a saved model, and forget it: a test. Return the seconds, and the modules that this imported."""
-        file = self._take_file()
         known = set(sys.modules)
-        _, seconds = _load_model(file)
+        _, seconds = _load_model(self._take_file())
         return seconds, sys.modules.keys() - known
 
     def adopt(self) -> None:
@@ -236,7 +235,6 @@ def flush_output() -> None:
 
 
 def _seed_global_state(seed: int | None) -> None:
-    """Seed the global random states, by chance without a seed."""
     np.random.seed(seed)
     random.seed(seed)
     torch = sys.modules.get("torch")
