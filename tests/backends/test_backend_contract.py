@@ -167,7 +167,7 @@ def test_a_session_that_gave_up_on_a_fork_does_not_confuse_the_next_one():
     # The server answers a command of a session that no longer waits, as after a cold start that took too long.
     server = ForkServerHandle()
     ours, theirs = socket.socketpair()
-    server._send(Request("fork_worker", (0,)), [theirs.fileno()])
+    server.send(Request("fork_worker", (0,)), [theirs.fileno()])
     server.send(Request("end_session"))
     fork_servers.clear()
     fork_servers.give_back(server)

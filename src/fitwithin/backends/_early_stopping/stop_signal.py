@@ -20,7 +20,7 @@ class StopSignal:
     """Tells a running fit when to stop.
 
     An early-stopping fit receives a stop signal and looks at it between two steps. A fit with a known number of steps
-    loops over `steps`. Any other fit calls `is_set` after each step.
+    loops over `steps`. Any other fit calls `is_set` after each step, and sets the attributes that it knows.
 
     Parameters
     ----------
@@ -35,14 +35,12 @@ class StopSignal:
     ----------
     skipped_seconds : float
         Estimated time of the steps that the fit skipped; 0 for a complete fit. It predicts the time of a complete fit.
-        `steps` sets this and the other attributes; a fit that does not use `steps` sets what it knows.
     n_steps, planned_steps : int or None
         Steps that were taken, and those of a complete fit, at most; None if they are unknown.
     gave_up : bool
         Whether the fit was projected to take longer than `give_up_over`, and ended.
     setup_seconds : float or None
         Seconds from the start of the fit until its first step: the part that nothing can stop, such as binning.
-        `finish_setup` sets it too.
 
     See Also
     --------

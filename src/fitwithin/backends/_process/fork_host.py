@@ -196,7 +196,7 @@ class ForkServerHandle:
                 budget.raise_if_spent()
             # A command that would come too late is not sent.
             self._await_answers(budget)
-            self._send(command, descriptors)
+            self.send(command, descriptors)
             self._await_answers(budget)
             return self._newest_answer
         finally:
@@ -215,15 +215,11 @@ class ForkServerHandle:
                     raise ForkServerGone
                 next_check = time.monotonic() + subprocesses.PROCESS_POLL_SECONDS
 
-    def send(self, command: Request) -> None:
+    def send(self, command: Request, descriptors: Sequence[int] = ()) -> None:
         """Send a command, and do not wait for its answer; raise ForkServerGone."""
-        with self._lock:
-            self._send(command)
-
-    def _send(self, command: Request, descriptors: Sequence[int] = ()) -> None:
-        if not self.owes_answer:
-            self._owing_since = time.monotonic()
-        with self._counting():
+        with self._lock, self._counting():
+            if not self.owes_answer:
+                self._owing_since = time.monotonic()
             # A server that takes no commands must not hold up its parent.
             self._channel.send(command, 0.0, descriptors)
             self._n_owed += 1
