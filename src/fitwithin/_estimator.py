@@ -114,8 +114,7 @@ class TimeConstrainedEstimator(ReportMixin, ForecastMixin, MetaEstimatorMixin, B
         sample_weight : array-like of shape (n_rows,) or str, optional
             Weight of each row, or the name of its column in X. Rows of X_val have the weight 1.
         groups : array-like of shape (n_rows,) or str, optional
-            The group of each row, or the name of its column in X. All rows of a group are training rows, or all
-            validation rows, or all holdout rows.
+            The group of each row, or the name of its column in X. Held-out rows are whole groups.
         X_val : array-like, sparse matrix or frame of shape (n_val, n_features), or data set, optional
             Your own validation set, of the same type as X; for a data set on disk, a path or a frame. A random half of
             it chooses the model, the other half gives `score_estimate_`, and no row of X is held out.
@@ -225,15 +224,11 @@ class TimeConstrainedEstimator(ReportMixin, ForecastMixin, MetaEstimatorMixin, B
         kept: tuple[Fingerprint, FitState] | None = getattr(self, "_kept_state", None)
         if not self.warm_start or kept is None or kept[0] != given:
             return stored, budget
-        unclear = fingerprint.list_not_comparable(kept[0])
-        if unclear:
-            warnings.warn(
-                f"warm_start has no effect: {join_names(unclear)} cannot be compared with that of the last fit.",
-                RuntimeWarning,
-                stacklevel=3,
-            )
-            return stored, budget
-        return kept[1], budget.after(kept[1].seconds)
+        if not (unclear := fingerprint.list_not_comparable(kept[0])):
+            return kept[1], budget.after(kept[1].seconds)
+        text = f"warm_start has no effect: {join_names(unclear)} cannot be compared with that of the last fit."
+        warnings.warn(text, RuntimeWarning, stacklevel=3)
+        return stored, budget
 
     def _set_fitted(self, result: SessionResult, session: Session, inputs: FitInputs) -> None:
         record, estimate = result.record, result.record.fresh_estimate

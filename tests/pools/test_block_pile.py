@@ -167,7 +167,7 @@ def test_a_deal_waits_for_rows_that_are_being_read():
     reader.join()
 
     assert len(rows) == 250
-    assert deck.waited_seconds >= 0.15
+    assert deck.pile.waited_seconds >= 0.15
 
 
 def test_a_deal_gets_what_is_there_if_reading_takes_too_long():

@@ -18,7 +18,7 @@ from fitwithin.testing import FakeClock
 
 
 def a_deck(size):
-    return SimpleNamespace(pool_size=size, size=size, waited_seconds=0.0)
+    return SimpleNamespace(pool_size=size, size=size, pile=SimpleNamespace(waited_seconds=0.0))
 
 
 def a_tracker(size=20, clock=None):
@@ -617,7 +617,7 @@ def test_waiting_for_rows_of_a_data_set_is_no_part_of_a_choice():
     tracker = a_tracker(20, clock)
     with tracker.timing_choice():
         clock.advance(5.0)
-        tracker.deck.waited_seconds += 4.0
+        tracker.deck.pile.waited_seconds += 4.0
 
     assert tracker.slowest_choice == pytest.approx(1.0)
 

@@ -77,10 +77,8 @@ class FitLimits:
 
     Parameters
     ----------
-    stop_after : float or None
-        Seconds after which a learner that can stop early is told to stop with what it has.
-    kill_after : float or None
-        Seconds after which the learner is killed, in its fit and in each of its exams, if the runner can do that.
+    stop_after, kill_after : float or None
+        Seconds after which a learner that can stop early is told to stop, and after which its fit or exam is killed.
     give_up_over : float or None
         Seconds of the whole fit, as projected after its first steps, above which it ends there and leaves no model.
     """
@@ -232,10 +230,8 @@ class LessonReport:
         Seconds of the fit, and of it before the first step.
     steps, planned_steps : int
         Steps that were taken, and those of a complete fit; None, as `setup_seconds`, if the learner's are unknown.
-    was_cut_short : bool, default=False
-        Whether the fit was stopped before its end.
-    gave_up : bool, default=False
-        Whether the fit ended after its first steps, because of `Lesson.give_up_over`. Then there is no model.
+    was_cut_short, gave_up : bool, default=False
+        Whether the fit was stopped before its end, or ended without a model because of `Lesson.give_up_over`.
     model_bytes : int or None, default=None
         Size of the model.
     answers : dict of Answers
@@ -264,10 +260,7 @@ Answer = Answers | LessonReport | None  # to a teacher's request; None to a `Wai
 
 
 def teach(lesson: Lesson) -> Generator[Lesson, Answer, LessonReport]:
-    """Request a lesson and return its report.
-
-    For use in a teacher: ``report = yield from teach(Lesson(rows))``.
-    """
+    """Request a lesson and return its report, in a teacher: ``report = yield from teach(Lesson(rows))``."""
     report = yield lesson
     if not isinstance(report, LessonReport):
         raise TypeError(f"A Lesson was answered with {report!r}; expected a LessonReport.")
@@ -275,10 +268,7 @@ def teach(lesson: Lesson) -> Generator[Lesson, Answer, LessonReport]:
 
 
 def examine(rows: Rows, purpose: Purpose = "mistakes", *, margins: bool = False) -> Generator[Exam, Answer, Answers]:
-    """Request an exam on these rows and return its answers; without rows, return empty answers at once.
-
-    For use in a teacher: ``answers = yield from examine(rows)``.
-    """
+    """Request an exam and return its answers, or empty ones without rows: ``answers = yield from examine(rows)``."""
     if not len(rows):
         return Answers(rows, np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.float32) if margins else None)
     answers = yield Exam(rows, purpose, margins)

@@ -19,7 +19,6 @@ from fitwithin._pools.tables import concatenate, copy_if_view, is_frame, list_co
 # Rows that are looked at: a value that is there once only is too rare to matter. It takes 50 ms for 20 columns.
 _MAX_SAMPLE_ROWS = 20_000
 _MAX_CELLS = 1_000_000
-
 _MAX_GROWTH = 2  # rows that are added, for each row of the lesson; more would take longer than a first lesson should
 
 
@@ -126,8 +125,7 @@ class TablePool(Pool):
     """Rows of a table, which is never copied as a whole: an array, a `numpy.memmap`, a sparse matrix or a frame."""
 
     def __init__(self, X: Any, y: Target, row_params: Mapping[str, Array] | None = None) -> None:
-        self.X = X
-        self.y = y
+        self.X, self.y = X, y
         self.row_params: Mapping[str, Array] = dict(row_params or {})
         self.n_given_rows = len(self)
         self.training_table: Any = X.first if isinstance(X, StackedTable) else X

@@ -28,11 +28,9 @@ LEARNER_FAILURES = (LearnerRaised, LearnerDied, OutOfMemory)
 
 # Least time left, in slowest choices so far: choices grow with their lessons, which at most double or quadruple.
 _CHOICE_FACTOR = 3
-
 # Rows of a lesson from which on counting its classes and marking its rows, before it begins, takes long.
 _LARGE_LESSON = 1 << 20
 _COUNT_SECONDS = 2.5e-7  # that each of these rows may take: they lie all over the pool
-
 _MAX_FALLBACK_ROWS = 10_000  # random rows that a fallback is fitted on
 _MAX_FALLBACK_SHARE = 0.1  # of the time left, after which its fit is stopped
 
@@ -247,7 +245,7 @@ class LearnerLoop:
         last = self.tracker.current
         stopped = self._finish_round()
         if not (last is None or last.fresh_masks or last.was_compared or self._selector.accepts_every_model):
-            self.tracker.add_lost_round(last)
+            self.tracker.lost_seconds += self.budget.clock() - last.began_at
         return "on_round" if stopped else reason
 
     def _estimate(self, current: OpenRound) -> None:

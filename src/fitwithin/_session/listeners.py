@@ -24,10 +24,6 @@ DescribeCandidate = Callable[[int], str]  # the learner and hyperparameters of a
 ShowProgress = Literal["auto"] | bool
 
 
-def _one_line(text: str, style: str) -> TextColumn:
-    return TextColumn(text, style=style, markup=False, table_column=Column(no_wrap=True))
-
-
 class ProgressDisplay(Progress):
     """Show a bar over the time, the last round or in a search the best one, and the current activity."""
 
@@ -35,8 +31,8 @@ class ProgressDisplay(Progress):
         columns = (
             BarColumn(bar_width=16),
             TextColumn("{task.completed:.1f} of {task.total:g} s"),
-            _one_line("{task.fields[result]}", "green"),
-            _one_line("{task.fields[activity]}", "dim"),
+            TextColumn("{task.fields[result]}", "green", markup=False, table_column=Column(no_wrap=True)),
+            TextColumn("{task.fields[activity]}", "dim", markup=False, table_column=Column(no_wrap=True)),
         )
         self._budget, self._describe_candidate = budget, describe_candidate
         self._tried: set[int] = set()

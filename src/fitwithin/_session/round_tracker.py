@@ -90,8 +90,7 @@ class OpenRound:
         """The score over the fresh rows, if these are all of one exam on holdout rows, beside validation rows."""
         if self.validation is None or len(self.holdout) != 1:
             return None
-        (holdout,) = self.holdout
-        return holdout.score if np.count_nonzero(self.fresh) == len(holdout.rows) else None
+        return self.holdout[0].score if np.count_nonzero(self.fresh) == len(self.holdout[0].rows) else None
 
     def make_report(self, answers: Mapping[Purpose, Answers] | None = None) -> LessonReport:
         """Return the answer to its lesson."""
@@ -164,7 +163,7 @@ class RoundTracker:
         self._choose_seconds = self.slowest_choice = 0.0
         self.lost_seconds = 0.0  # of rounds that left no model to compare with the best one
         self._mistakes: list[Rows] = []
-        self._last: OpenRound | None = None
+        self.last: OpenRound | None = None  # whose fit is over
         self.current: OpenRound | None = None
 
     def open_loop(self) -> RoundTracker:
@@ -172,11 +171,6 @@ class RoundTracker:
         loop = copy.copy(self)
         loop._start_loop()
         return loop
-
-    @property
-    def was_cut_short(self) -> bool:
-        """Whether the last fit was stopped early."""
-        return self._last is not None and self._last.fit.was_cut_short
 
     @property
     def marks(self) -> npt.NDArray[np.uint8]:
@@ -193,11 +187,11 @@ class RoundTracker:
     @contextmanager
     def timing_choice(self) -> Iterator[None]:
         """Time the teacher while it chooses rows."""
-        start, waited = self.clock(), self.deck.waited_seconds
+        start, waited = self.clock(), self.deck.pile.waited_seconds
         try:
             yield
         finally:
-            seconds = max(0.0, self.clock() - start - (self.deck.waited_seconds - waited))
+            seconds = max(0.0, self.clock() - start - (self.deck.pile.waited_seconds - waited))
             self._choose_seconds += seconds
             self.slowest_choice = max(self.slowest_choice, seconds)
 
@@ -239,7 +233,7 @@ class RoundTracker:
         if continues:
             # An earlier fit that this one resumes trained other models.
             added = sort_distinct(rows[~self._trained_now.holds(rows)])
-            new, before = sort_distinct(new), self._last
+            new, before = sort_distinct(new), self.last
         n_rows_trained = len(added) + (0 if before is None else before.n_rows_trained)
         # Before each lesson, not after the last one: with millions of rows it takes a while, and the deadline is near.
         counts = None if self.labels is None else count_codes(self.labels.codes[added], len(self.labels.classes))
@@ -273,7 +267,7 @@ class RoundTracker:
         if report.gave_up:
             current.new_rows = current.new_mistakes = 0
             return
-        self._last, self._mistakes = current, []
+        self.last, self._mistakes = current, []
         if current.lesson.give_up_over is not None:
             self._mark_trained(current.lesson.rows)
 
@@ -318,12 +312,8 @@ class RoundTracker:
         if self.current is not None:
             self._numbers.remove(self.current.number)
             if not self.current.was_compared:
-                self.add_lost_round(self.current)
+                self.lost_seconds += self.clock() - self.current.began_at
         self.current = None
-
-    def add_lost_round(self, lost: OpenRound) -> None:
-        """Note that this round, which ends now, leaves no model to compare with the best one."""
-        self.lost_seconds += self.clock() - lost.began_at
 
     def withdraw_best(self) -> None:
         """Note that the model of the last best round is not the best one after all."""

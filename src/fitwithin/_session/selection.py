@@ -19,7 +19,6 @@ from fitwithin.backends._scoring import NO_WEIGHTS
 
 # Least rows of an exam whose undefined score is told about: exams of small tables have a few rows, often of one class.
 _MIN_TOLD_ROWS = 20
-
 LEAST_VOTE_SECONDS = 0.1  # to select the members of a vote
 _MAX_VOTE_BYTES = 2 << 30  # of all models that may vote
 _MAX_VOTE_SHARE = 0.2  # of the time limit, that is reserved for the vote
@@ -76,11 +75,6 @@ class VoteMembers:
     most: int = 0
     time_limit: float = 0.0
     models: list[KeptModel] = field(default_factory=list)
-
-    @property
-    def seconds(self) -> float:
-        """Seconds before the deadline that the vote needs."""
-        return LEAST_VOTE_SECONDS + sum(one.vote_seconds for one in self.models) if self.models else 0.0
 
     def wants(self, new: OpenRound) -> bool:
         """Whether a new model would be one of them."""
@@ -243,7 +237,8 @@ class ModelSelector:
     def keep_for_vote(self, new: KeptModel) -> float:
         """Keep a model for a vote, discard those that have no place any more; return the seconds that a vote needs."""
         self._discard_unused(*self.members.add(new))
-        return self.members.seconds
+        voters = self.members.models
+        return LEAST_VOTE_SECONDS + sum(one.vote_seconds for one in voters) if voters else 0.0
 
     def withdraw_best(self) -> None:
         """Make the model before the best one, which turned out to be unusable."""
@@ -260,11 +255,6 @@ class ModelSelector:
         for kept in (self.former, self.best):
             if kept is not None and all(kept.model is not member.model for member in self.members.models):
                 kept.model.discard()
-
-
-def is_lower(estimate: Estimate | None, other: Estimate | None) -> bool:
-    """Whether a score is lower than another one, or one of them is unknown."""
-    return estimate is None or other is None or estimate.value < other.value
 
 
 def _extends(rows: Rows | None, n_rows: int, others: Rows | None, n_others: int) -> bool:

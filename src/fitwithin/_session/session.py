@@ -36,7 +36,7 @@ from fitwithin._session.listeners import Listener
 from fitwithin._session.parallel_loops import ParallelLoops
 from fitwithin._session.result import SessionResult, no_memory_error, no_model_error
 from fitwithin._session.round_tracker import RoundTracker
-from fitwithin._session.selection import KeptModel, ModelSelector, is_lower
+from fitwithin._session.selection import KeptModel, ModelSelector
 from fitwithin.backends import Runner, SavedModel
 from fitwithin.backends._unpredicted import Unpredicted
 from fitwithin.teachers import Deck, ParallelTeacher, Teacher
@@ -44,9 +44,7 @@ from fitwithin.teachers._validation import examine_held_out
 
 # Size of a model above which the program loads it in a thread: no other process may have loaded it before.
 _LARGE_MODEL_BYTES = 32 << 20
-
-# Least seconds that the best model may take to be loaded, however late it is: a busy machine may delay a small one.
-_MIN_LOAD_SECONDS = 0.1
+_MIN_LOAD_SECONDS = 0.1  # for the best model, however late it is: a busy machine may delay a small one
 
 
 @dataclass(eq=False)
@@ -149,14 +147,14 @@ class Session:
 
     def state(self, reason: StopReason | None = None) -> FitState:
         """Return the fit so far, for a later one to resume."""
-        exams, none = self._tracker.last_exams, np.zeros(0, dtype=np.int32)
+        exams, last, none = self._tracker.last_exams, self._tracker.last, np.zeros(0, dtype=np.int32)
         return FitState(
             seconds=self.budget.elapsed(),
             stop_reason=reason,
             history=tuple(self._tracker.history),
             cost=self.costs.cost.observations(),
             marks=self._tracker.marks,
-            was_cut_short=self._tracker.was_cut_short,
+            was_cut_short=last is not None and last.fit.was_cut_short,
             best=self._find_best(),
             validation_rows=exams.get("validation", none),
             holdout_rows=exams.get("holdout", none),
@@ -171,8 +169,10 @@ class Session:
         if best is None or lost is None:
             return lost if best is None else best.record
         # The lost one had replaced the stored one, perhaps with a lower score on more rows.
-        is_replaced = best is self.selector.stored or is_lower(best.record.estimate, lost.estimate)
-        return lost if is_replaced else best.record
+        score, lost_score = best.record.estimate, lost.estimate
+        if best is self.selector.stored or score is None or lost_score is None:
+            return lost
+        return lost if score.value < lost_score.value else best.record
 
     def note_unpredicted(self, n_rows: int, unpredicted: Unpredicted | None) -> None:
         """Note that a model that was trained on `n_rows` could not predict some rows; the first one is reported."""

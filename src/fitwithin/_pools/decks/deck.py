@@ -30,9 +30,7 @@ _SMALL_POOL_VALIDATION_ONE_IN = 20  # rows of the pool for each one, where `_MIN
 
 
 class Deck:
-    """Deals row numbers at random, each at most once until all have been dealt.
-
-    When every row has been dealt, discarded ones are shuffled and come back.
+    """Deals row numbers at random, each at most once until all have been dealt; then discarded ones come back.
 
     Parameters
     ----------
@@ -86,57 +84,51 @@ class Deck:
         self._held_out: tuple[Rows, Rows] | None = None
         self._can_refit = True
         self._min_class_rows = min_class_rows
-        self._pile = TablePile(size, rng, strata, class_counts, self.costs) if pile is None else pile
+        self.pile = TablePile(size, rng, strata, class_counts, self.costs) if pile is None else pile
         row_type = np.int32 if size < 2**31 else np.int64
-        # Rows that were put back; discarded rows that are dealt again; rows that were discarded since.
-        self._top: Rows = np.zeros(0, dtype=row_type)
-        self._recycled: Rows = self._top
-        self._discarded: list[Rows] = []
+        self._top: Rows = np.zeros(0, dtype=row_type)  # that were put back
+        self._recycled: Rows = self._top  # discarded rows that are dealt again
+        self._discarded: list[Rows] = []  # since then
 
     @property
     def size(self) -> int:
         """Rows that can be dealt, without the held-out ones."""
-        return self._pile.size
+        return self.pile.size
 
     @property
     def left(self) -> int:
         """Number of rows that can still be dealt, including discarded ones and those that are still to be read."""
-        return len(self._top) + self._pile.left + len(self._recycled) + sum(map(len, self._discarded))
+        return len(self._top) + self.pile.left + len(self._recycled) + sum(map(len, self._discarded))
 
     @property
     def rows(self) -> Rows:
         """Every row that can be dealt, in the order of the pool; of a data set on disk, once all have been read."""
-        return self._pile.list_rows()
-
-    @property
-    def waited_seconds(self) -> float:
-        """Seconds that deals have waited for rows to be read."""
-        return self._pile.waited_seconds
+        return self.pile.list_rows()
 
     @property
     def is_growing(self) -> bool:
         """Whether further rows are being read."""
-        return self._pile.is_growing
+        return self.pile.is_growing
 
     @property
     def can_refit(self) -> bool:
         """Whether a last fit of the best model may take every row, the held-out ones too."""
-        return self._can_refit and self._pile.is_complete
+        return self._can_refit and self.pile.is_complete
 
     @property
     def validation_rows(self) -> Rows | None:
         """Rows that the user chose for validation, as far as they have been read; None if the teacher may choose."""
-        return None if self._held_out is None else self._pile.keep_read(self._held_out[0])
+        return None if self._held_out is None else self.pile.keep_read(self._held_out[0])
 
     @property
     def holdout_rows(self) -> Rows | None:
         """Rows that the user chose for holdout, as far as they have been read; None if the teacher may choose."""
-        return None if self._held_out is None else self._pile.keep_read(self._held_out[1])
+        return None if self._held_out is None else self.pile.keep_read(self._held_out[1])
 
     def hold_out(self, validation_rows: Rows, holdout_rows: Rows, *, can_refit: bool = True) -> None:
         """Never deal these rows, which are in random order; to be called before anything is dealt."""
         self._held_out, self._can_refit = (validation_rows, holdout_rows), can_refit
-        self._pile.hold_out(np.concatenate([validation_rows, holdout_rows]))
+        self.pile.hold_out(np.concatenate([validation_rows, holdout_rows]))
 
     def opening(self, first: FirstSize) -> Rows:
         """Deal the rows of a first lesson, in the class proportions of the deck and with every class of it.
@@ -144,36 +136,33 @@ class Deck:
         With a fraction (float), a pool of at most 500 rows is dealt whole, in its own order.
         """
         count = opening_size(first, self.size)
-        rows = self._pile.draw_first(count, 1 if isinstance(first, Integral) else self._min_class_rows)
+        rows = self.pile.draw_first(count, 1 if isinstance(first, Integral) else self._min_class_rows)
         if self.complete_opening is not None and len(rows) < self.size:
             more = self.complete_opening(rows, self.sample)
-            self._pile.remove(more)
+            self.pile.remove(more)
             rows = np.concatenate([rows, more.astype(rows.dtype)])
         return rows
 
     def deal(self, count: int) -> Rows:
-        """Deal `count` random rows, or all that are left or have been read in time if these are fewer.
-
-        Raise `OutOfTime` if there is no time to choose them, or the deadline comes before any row is read.
-        """
+        """Deal `count` random rows, or all that are left or read in time; raise `OutOfTime` if none can be."""
         rows, self._top = self._top[:count], self._top[count:]
         if len(rows) < count:
-            rows = np.concatenate([rows, self._pile.draw(count - len(rows))])
+            rows = np.concatenate([rows, self.pile.draw(count - len(rows))])
         while len(rows) < count and (len(self._recycled) or self._discarded):
             if not len(self._recycled):
                 self._recycled, self._discarded = self.rng.permutation(np.concatenate(self._discarded)), []
             again, self._recycled = self._recycled[: count - len(rows)], self._recycled[count - len(rows) :]
-            self._pile.count_in_use(again, 1)
+            self.pile.count_in_use(again, 1)
             rows = np.concatenate([rows, again])
         return rows
 
     def sample(self, count: int) -> Rows:
         """Return `count` random rows with replacement, whether they were dealt or not."""
-        return self._pile.sample(count)
+        return self.pile.sample(count)
 
     def take(self, rows: Rows) -> Rows:
         """Take these rows out of the deck before anything was dealt, and return them."""
-        self._pile.remove(rows)
+        self.pile.remove(rows)
         return rows
 
     def put_back(self, rows: Rows) -> None:
@@ -184,7 +173,7 @@ class Deck:
         """Put dealt rows aside; they come back when all rows have been dealt."""
         if len(rows):
             self._discarded.append(rows)
-            self._pile.count_in_use(rows, -1)
+            self.pile.count_in_use(rows, -1)
 
     def pick(self, rows: Rows, count: int) -> tuple[Rows, Rows]:
         """Split `rows` into `count` random ones and the others, both in their order."""
@@ -217,11 +206,9 @@ def list_sizes(largest: int, smallest: float = 1, ratio: float = _SIZE_RATIO) ->
         size = min(size - 1, int(size / ratio))
 
 
-def find_largest_size(
-    largest: int, is_possible: Callable[[int], bool], smallest: float = 1, ratio: float = _SIZE_RATIO
-) -> int:
+def find_largest_size(largest: int, is_possible: Callable[[int], bool], smallest: float = 1) -> int:
     """Return the largest possible size of those that `list_sizes` yields; 0 if none is."""
-    return next((size for size in list_sizes(largest, smallest, ratio) if is_possible(size)), 0)
+    return next((size for size in list_sizes(largest, smallest) if is_possible(size)), 0)
 
 
 def count_validation_rows(pool_size: int) -> int:

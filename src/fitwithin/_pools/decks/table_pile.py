@@ -17,13 +17,10 @@ Codes = npt.NDArray[np.unsignedinteger]
 Counts = npt.NDArray[np.intp]
 
 MAX_SHUFFLED = 2_000_000  # rows that are listed and shuffled at once, which takes 40 ms
-
 # A larger pile is shuffled too if a draw takes, or has taken, so much of it that random rows would often be repeats.
 _MAX_SAMPLED_ONE_IN = 8
-
 # Rows that are looked up at once: finding a million took 7 ms in such parts; at once, 8 ms and 15 MB.
 _PART_ROWS = 1 << 16
-
 # Seconds that drawing a row takes, with room; it cannot be interrupted. Timed with timeit: `draw` took 24 to 50 ns a
 # row of 10 million rows, and 65 to 68 ns of 50 million, shuffled or sampled.
 _SECONDS_PER_ROW = 1e-7
@@ -55,10 +52,7 @@ class RowSet:
 
 @dataclass(eq=False)
 class TablePile:
-    """The rows of a table, to be drawn at random, each once.
-
-    A large table is not shuffled: random rows are drawn, and those that were drawn before are left out.
-    """
+    """The rows of a table, to be drawn at random, each once; a large table is not shuffled as a whole."""
 
     size: int
     rng: np.random.Generator
@@ -167,10 +161,7 @@ class TablePile:
 def sample_stratified(
     strata: Codes, candidates: Rows, held_out: Rows, class_counts: Counts, count: int, rng: np.random.Generator
 ) -> Rows:
-    """Return `count` random rows in the class proportions of the pool, at least one of every class.
-
-    There are more rows than `count` that are not held out; `class_counts` counts these, `candidates` are some of them.
-    """
+    """Return random rows in class proportions, at least one of every class; `class_counts` are without `held_out`."""
     quotas = allocate_quotas(class_counts, count)
     chosen, missing = _take_up_to_quotas(strata, candidates, quotas)
     if missing.any():

@@ -28,12 +28,10 @@ from fitwithin.teachers._registry import TEACHERS
 T = TypeVar("T")
 
 MAX_SEED = 2**31 - 1  # the largest one that every random generator takes
-
 Validation = Literal["random", "last"]
 
 # Least share of the rows of a class that have a weight; zeros on purpose, such as those of other folds, leave more.
 _MIN_WEIGHTED_SHARE = 0.01
-
 _LOG_PARAMETERS = {"allow_writing_files", "train_dir"}  # of CatBoost
 
 
@@ -222,14 +220,12 @@ def validate_fit_params(teacher: Teacher, fit_params: Mapping[str, Any]) -> None
 
 
 def draw_seeds(random_state: Any, learner: Any) -> tuple[int | None, int, np.random.Generator]:
-    """Draw the seeds for the learner, None without a random state, for scoring, and for every choice of rows.
-
-    All models are scored with one seed, so that intervals from resamples do not differ by chance.
-    """
+    """Draw the seeds for the learner, None without a random state, for scoring, and for every choice of rows."""
     random = check_random_state(random_state)
     seed = None if random_state is None else int(random.randint(MAX_SEED))
     if seed is not None:
         fill_random_states(learner, random)
+    # One for all models, so that intervals from resamples do not differ by chance.
     scoring = int(random.randint(MAX_SEED)) if seed is None else seed
     return seed, scoring, np.random.default_rng(random.randint(MAX_SEED))
 
