@@ -17,7 +17,6 @@ from fitwithin._core.exceptions import LearnerDied, OutOfMemory
 
 _FIELD = re.compile(rb"^(VmHWM|VmRSS|RssAnon|RssFile|RssShmem|VmSwap):\s*(\d+) kB", re.MULTILINE)
 _EXACT_FIELD = re.compile(rb"^(?:Pss_Anon|SwapPss):\s*(\d+) kB", re.MULTILINE)
-
 _MAPPED_INODE = re.compile(rb" (\d+) +/dev/shm/")
 
 _SHARED_MEMORY = "/dev/shm"
@@ -192,8 +191,7 @@ class MemoryWatch:
 
     def find_blocks(self) -> frozenset[str]:
         """Return the new blocks of shared memory that the processes have, or had, mapped; some ms for unknown ones."""
-        new = list_shared_blocks() - self._others_blocks - self._blocks
-        if new:
+        if new := list_shared_blocks() - self._others_blocks - self._blocks:
             self._blocks |= find_mapped_blocks(new, [self.pid, *find_descendants(self.pid)])
         return self._blocks
 

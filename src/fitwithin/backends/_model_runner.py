@@ -42,8 +42,7 @@ def split_exam(
 ) -> Iterator[slice]:
     """Yield the pieces of an exam, one after the other, while there is time to predict them.
 
-    With a limit of `seconds`, the first is small, and yielded in any case; another at most doubles the rows, and should
-    end in time.
+    With a limit of `seconds`, the first is small, and always yielded; another at most doubles the rows, to end in time.
     """
     size = piece_rows if seconds is None else min(piece_rows, FIRST_PIECE_ROWS)
     start, done = clock(), 0

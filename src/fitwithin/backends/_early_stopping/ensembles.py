@@ -12,18 +12,11 @@ from sklearn.utils.validation import has_fit_parameter
 
 from fitwithin._core.target import Array
 from fitwithin._pools.pool import LabeledRows
-from fitwithin.backends._early_stopping.several_calls import (
-    WarningRecorder,
-    advance_until,
-    must_fit_in_one_call,
-    save_random_state,
-)
+from fitwithin.backends._early_stopping import several_calls
 from fitwithin.backends._early_stopping.stop_signal import StepTimer, StopSignal, preserve_attributes
 
 _AUTO_EARLY_STOPPING_ROWS = 10_000  # above which `early_stopping="auto"` is on; from scikit-learn's documentation
-
 _CATBOOST_DEFAULT_ITERATIONS = 1000  # from its documentation
-
 _LIGHTGBM_CALLBACK_ORDER = 100  # after the user's callbacks; LightGBM's own have at most 30
 
 _PATIENCE = ("early_stopping_rounds", "early_stopping_round", "n_iter_no_change", "od_wait")
@@ -98,9 +91,7 @@ def fit_gradient_boosting(learner: Any, X: Any, y: Any, stop_signal: StopSignal,
     learner.fit(X, y, **{**params, "monitor": monitor})
 
 
-def fit_hist_gradient_boosting(
-    learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]
-) -> None:
+def fit_hist_boosting(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: Mapping[str, Any]) -> None:
     """Fit histogram boosting and check the time after every iteration, in a private method of its own early stopping.
 
     Calls with `warm_start` would bin all rows again each time: a third of a complete fit on 100,000 rows of 50 numbers.
@@ -152,12 +143,12 @@ def fit_bagging(learner: Any, X: Any, y: Any, stop_signal: StopSignal, params: M
 
 def _add_members(learner: Any, stop_signal: StopSignal, fit: Callable[[], object]) -> None:
     """Fit with more and more members; every call checks all rows again, and cannot be stopped."""
-    if must_fit_in_one_call(learner, learner.n_estimators):
+    if several_calls.must_fit_in_one_call(learner, learner.n_estimators):
         fit()
         stop_signal.finish_setup()
         return
-    restore_random_state = save_random_state(learner.random_state)
-    recorder = WarningRecorder()
+    restore_random_state = several_calls.save_random_state(learner.random_state)
+    recorder = several_calls.WarningRecorder()
 
     def advance_to(n_members: int) -> None:
         restore_random_state()
@@ -167,7 +158,7 @@ def _add_members(learner: Any, stop_signal: StopSignal, fit: Callable[[], object
 
     with preserve_attributes(learner, "n_estimators", "warm_start"):
         n_jobs = effective_n_jobs(learner.n_jobs)
-        advance_until(stop_signal, learner.n_estimators, advance_to, first_steps=n_jobs)
+        several_calls.advance_until(stop_signal, learner.n_estimators, advance_to, first_steps=n_jobs)
     # Balanced class weights warn that every call needs all rows, and every call gets them.
     recorder.show(unless=lambda warning: "warm_start" in str(warning.message))
 

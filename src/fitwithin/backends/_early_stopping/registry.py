@@ -133,8 +133,7 @@ class _KnownLearner:
     traits: LearnerTraits = field(default_factory=LearnerTraits)
     fit: Callable[..., None] | None = None  # that of a wrapper also takes the `inner_fit` of the learner inside
     condition: Callable[[Any], bool] = lambda _: True  # whether a learner's settings allow `fit`
-    # Returns the learner inside a wrapper, which is the one to stop. Its fit travels with the wrapper's, since another
-    # process does not know the learners that were registered in this one.
+    # Returns the learner inside a wrapper. Its fit travels along: another process does not know the registered ones.
     inner: Callable[[Any], Any] | None = None
     knows_steps: bool = True  # solvers that converge do not: their largest number of steps says little
 
@@ -189,7 +188,7 @@ KNOWN_LEARNERS = {
     "sklearn.GradientBoosting": _KnownLearner(_BOOSTER, ensembles.fit_gradient_boosting),
     # The fit overrides this private method.
     "sklearn.HistGradientBoosting": _KnownLearner(
-        _BOOSTER, ensembles.fit_hist_gradient_boosting, lambda learner: hasattr(learner, "_should_stop")
+        _BOOSTER, ensembles.fit_hist_boosting, lambda learner: hasattr(learner, "_should_stop")
     ),
     **dict.fromkeys(("sklearn.RandomForest", "sklearn.ExtraTrees"), _KnownLearner(_FOREST, ensembles.fit_forest)),
     # It refuses `warm_start` together with an out-of-bag score.

@@ -85,7 +85,6 @@ class ProcessRunner:
     """Run one learner in a process of its own; `first` has the host, the rows and the writer of all its siblings."""
 
     killable = True
-
     _setup: WorkerSetup
     _watch: MemoryWatch
 
@@ -128,7 +127,6 @@ class ProcessRunner:
             self.host.import_modules([*find_modules(pickled_learner), *pool.modules], settings.n_jobs)
             # Rows are shared with siblings, which go on if this runner is stopped.
             rows = self._shared_rows = share_rows(pool, self._session_budget, settings.n_jobs)
-        # A single learner may use all cores.
         self._core_shares = share_cores(settings.n_jobs) if settings.n_jobs > 1 else ()
         core_share, limit = next(iter(self._core_shares), None), settings.memory_limit
         self._setup = WorkerSetup(pickled_learner, rows.layout, process_state, settings.seed, limit, core_share)

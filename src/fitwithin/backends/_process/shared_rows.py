@@ -3,9 +3,6 @@
 The parent appends rows to one growing shared map when they are first used. Where all rows have one size, it moves the
 training rows to the front, in training order: the learner then reads one contiguous array, and a subset that grows the
 last one moves only the new rows. Frames and sparse matrices are appended in blocks.
-
-If several learners read at the same time, no row may move: training rows are appended from the front of the map, and
-rows that are only examined from its end. Subsets that grow one order are prefixes of the map.
 """
 
 from __future__ import annotations
@@ -203,7 +200,7 @@ class RowMap(SharedRows):
 
 
 class AppendOnlyRowMap(RowMap):
-    """Rows that never move, for learners' processes that read at the same time, and threads that share rows."""
+    """Rows that never move, for learners' processes that read at the same time; subsets of one order are prefixes."""
 
     def __init__(self, pool: TablePool, budget: Budget) -> None:
         super().__init__(pool, budget)

@@ -41,13 +41,7 @@ MARK_VARIABLE = "FITWITHIN_MARK"
 IDLE_SECONDS = 30.0
 """Seconds that an idle process waits for the next session before it ends itself."""
 
-_INTERPRETER_FLAGS = {
-    "ignore_environment": "-E",
-    "no_user_site": "-s",
-    "no_site": "-S",
-    "safe_path": "-P",
-    "dont_write_bytecode": "-B",
-}
+_FLAGS = {"ignore_environment": "E", "no_user_site": "s", "no_site": "S", "safe_path": "P", "dont_write_bytecode": "B"}
 """Attributes of `sys.flags`, and the options that set them; `-I` sets the first, the second and the fourth."""
 
 OWN_VARIABLES = ("JOBLIB_TEMP_FOLDER", "TMPDIR", MARK_VARIABLE, *OPENMP_VARIABLES)
@@ -99,7 +93,7 @@ def start_interpreter(module: str, connection: socket.socket, mark: str = "") ->
 
 def interpreter_flags() -> list[str]:
     """Return the options of this interpreter that decide where modules come from and how they run."""
-    flags = [flag for name, flag in _INTERPRETER_FLAGS.items() if getattr(sys.flags, name)]
+    flags = [f"-{option}" for name, option in _FLAGS.items() if getattr(sys.flags, name)]
     return [*flags, *(["-O"] * sys.flags.optimize), *(["-X", "utf8"] if sys.flags.utf8_mode else [])]
 
 

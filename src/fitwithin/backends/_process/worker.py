@@ -99,7 +99,11 @@ class Worker:
         memory = read_memory_use(os.getpid())
         # As in a new process: nothing that an earlier lesson changed is seen by this one.
         self._setup.process_state.apply(self._own_variables)
-        _seed_global_state(self._setup.seed)
+        seed = self._setup.seed
+        np.random.seed(seed)
+        random.seed(seed)
+        if (torch := sys.modules.get("torch")) is not None:
+            torch.seed() if seed is None else torch.manual_seed(seed)
         learner, settings = self._unpickle_learner()
         early_stopping = settings.early_stopping
         if pickled_learner is not None:
@@ -232,14 +236,6 @@ def flush_output() -> None:
             stream.flush()
     with contextlib.suppress(AttributeError, OSError):
         ctypes.CDLL(None).fflush(None)
-
-
-def _seed_global_state(seed: int | None) -> None:
-    np.random.seed(seed)
-    random.seed(seed)
-    torch = sys.modules.get("torch")
-    if torch is not None:
-        torch.seed() if seed is None else torch.manual_seed(seed)
 
 
 def _make_error_reply(error: Exception) -> ErrorReply:
