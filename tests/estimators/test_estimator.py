@@ -388,3 +388,13 @@ def test_nothing_is_printed_without_a_terminal(table, capfd):
 
 def test_the_version_has_three_parts():
     assert fitwithin.__version__.count(".") == 2
+
+
+@pytest.mark.parametrize("seed", [0, 20])
+def test_a_row_that_no_model_can_predict_is_an_error_wherever_it_is_held_out(seed):
+    X = np.random.default_rng(0).random((60, 10)).astype(object)
+    y = (X[:, 0] * 4).astype(int)
+    X[0, 0] = {"no": "number"}
+
+    with pytest.raises(TypeError, match="argument must be a string"):
+        TimeConstrainedClassifier(DecisionTreeClassifier(), backend="inline", random_state=seed).fit(X, y)

@@ -165,8 +165,10 @@ class LearnerLoop:
         try:
             with self.released():
                 report = self.runner.examine(exam)
-        except LEARNER_FAILURES:
-            if not (current.saved is None or current.is_comparable or self._selector.accepts_every_model):
+        except LEARNER_FAILURES as failure:
+            raised_at_once = isinstance(failure, LearnerRaised) and not self.tracker.history
+            is_proved = current.is_comparable and not (raised_at_once and exam.purpose == "holdout")
+            if not (current.saved is None or is_proved or self._selector.accepts_every_model):
                 # A first model that cannot predict is no model.
                 if self._selector.holds(current.saved):
                     self._selector.withdraw_best()
