@@ -191,7 +191,7 @@ def test_settings_that_are_too_slow_for_all_rows_are_compared_by_the_rows_that_t
 @settings(deadline=None, max_examples=20)
 @given(
     pool_size=st.integers(30, 100_000),
-    limit=st.floats(0.5, 10.0),
+    limit=st.floats(0.5, 20.0),
     cost=st.floats(0.1, 1000.0),
     seed=st.integers(0, 5),
     n_learners=st.integers(1, 3),
