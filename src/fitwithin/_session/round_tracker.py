@@ -149,7 +149,7 @@ class RoundTracker:
     labels: Labels | None = None
 
     def __post_init__(self) -> None:
-        self._numbers: list[int] = []  # of all rounds, several of which may be under way at the same time
+        self._numbers: list[int] = []  # of all rounds; several may be under way at the same time
         self._n_usable = self.deck.size
         # Rows of lessons, and rows of lessons and exams; a fit that resumes knows those of its own lessons too.
         self._trained = self._trained_now = RowSet(self.deck.pool_size)

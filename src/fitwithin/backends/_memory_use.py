@@ -93,6 +93,7 @@ def find_mapped_blocks(names: Collection[str], pids: Iterable[int]) -> set[str]:
 
 
 def count_block_bytes(names: Iterable[str]) -> int:
+    """Return the bytes of these blocks of shared memory that are still there."""
     n_bytes = 0
     for name in names:
         with contextlib.suppress(OSError):

@@ -36,7 +36,7 @@ class RowSet:
             self.add(rows)
 
     def add(self, rows: Rows) -> None:
-        """Add rows, each of which may be there already."""
+        """Add rows; some may be there already."""
         for part in split_rows(rows):
             np.bitwise_or.at(self.words, part >> 4, np.left_shift(np.uint16(1), (part & 15).astype(np.uint16)))
 

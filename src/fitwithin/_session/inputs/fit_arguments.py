@@ -145,7 +145,7 @@ def _validate_weights(sample_weight: Any, n_rows: int) -> Array:
 
 
 def warn_of_weightless_classes(labels: Labels, n_weighted: Array) -> None:
-    """Warn of classes of which few rows have a weight other than 0; one of which none has is left out on purpose."""
+    """Warn of classes with few rows that have a weight other than 0; a class without any is left out on purpose."""
     found = np.flatnonzero((n_weighted > 0) & (n_weighted < _MIN_WEIGHTED_SHARE * labels.counts))
     if len(found):
         names = join_names(

@@ -62,7 +62,7 @@ class RowPositions:
         self._n_before: Rows = np.zeros(len(self._rows.words), dtype=row_type)
 
     def find(self, rows: Rows) -> Rows:
-        """Return the position of each of these rows, all of which have one."""
+        """Return the position of each of these rows; every one must have a position."""
         return np.concatenate([self._positions[self._count_before(part)] for part in split_rows(rows)])
 
     def find_new(self, rows: Rows) -> Rows:

@@ -48,13 +48,14 @@ OWN_VARIABLES = ("JOBLIB_TEMP_FOLDER", "TMPDIR", MARK_VARIABLE, *OPENMP_VARIABLE
 """Variables that the learner's process keeps instead of taking over the parent's."""
 
 PROCESS_POLL_SECONDS = 1.0
-"""Seconds between two looks at the parent, of which a fork may live on, and at a fork server that owes an answer."""
+"""Seconds between two looks at the parent, and at a fork server that owes an answer. A fork may outlive the parent."""
 
 EXIT_STATUS_SECONDS = 1.0
 """Seconds to wait for the exit status of a process that closed its connection."""
 
 
 def module_search_path() -> list[str]:
+    """Return the folders that modules are imported from."""
     return [entry for entry in sys.path if isinstance(entry, str)]
 
 
@@ -106,6 +107,8 @@ def make_temporary_folder(pid: int) -> str:
 
 
 class ProcessHandle(Protocol):
+    """A process that waits for the next session."""
+
     @property
     def alive(self) -> bool: ...
     def close(self) -> None: ...
@@ -148,6 +151,7 @@ class ProcessCache(Generic[Handle]):
 
 
 def kill_group(pid: int) -> None:
+    """Kill the process group of a process, if it is there."""
     with contextlib.suppress(OSError):
         os.killpg(pid, signal.SIGKILL)
 
